@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -61,10 +61,19 @@ describe("an invalid command line", () => {
     [["serve", "--secure-port", "65536"], "65536"],
     [["serve", "--secure-port", "https"], "https"],
     [["serve", "--request-timeout", "5x"], "5x"],
-    [["serve", "--request-timeout", "0"], "request timeout"],
-    [["serve", "--event-ttl", "0"], "event TTL"],
+    [["serve", "--request-timeout", "0"], "--request-timeout"],
+    [["serve", "--event-ttl", "0"], "--event-ttl"],
     [["serve", "--etcd-compaction-interval", "-1s"], "-1s"],
-    [["serve", "--max-requests-inflight", "0"], "0"],
+    [["serve", "--max-requests-inflight", "0", "--max-mutating-requests-inflight=0"], "positive"],
+    [["serve", "--max-requests-inflight", "-1"], "-1"],
+    [["serve", "--anonymous-auth", "false"], "--anonymous-auth=false"],
+    [["serve", "--etcd-healthcheck-timeout", "soon"], "soon"],
+    [["serve", "--oidc-issuer-url", "https://a.example"], "--oidc-issuer-url=https://a.example"],
+    [["serve", "--authorization-mode", "Webhook"], "Webhook"],
+    [["serve", "--tls-min-version", "TLSv1.3"], "VersionTLS13"],
+    [["serve", "--tls-cipher-suites", "TLS_RSA_WITH_RC4_128_SHA"], "TLS_RSA_WITH_RC4_128_SHA"],
+    [["serve", "--version", "--release", "1.27"], "1.27"],
+    [["serve", "--version=v1.30.0"], "v1.30.0"],
     [["serve", "--bind-address", "localhost"], "localhost"],
     [["serve", "--release", "1.27"], "1.27"],
     [["serve", "--release", "v1.36"], "v1.36"],
@@ -73,6 +82,11 @@ describe("an invalid command line", () => {
     [["serve", "--feature-gates", "Nameless"], "Nameless"],
     [["serve", "--feature-gates", "A=perhaps"], "A=perhaps"],
     [["serve", "--etcd-servers", "etcd-1"], "etcd-1"],
+    [["serve", "--etcd-servers="], "--etcd-servers is empty"],
+    [["serve", "--etcd-cafile", "ca.crt"], "--etcd-cafile: set --etcd-servers"],
+    [["serve", "--fence-after", "1m"], "--fence-after must be less than --identity-lease-duration"],
+    [["serve", "--cloud-provider=external"], "removed it in 1.33"],
+    [["serve", "--authorisation-mode=RBAC"], "did you mean --authorization-mode?"],
     [["serve", "--etcd-servers", "http://127.0.0.1:1", "--etcd-certfile", "a.crt"], "--etcd-keyfile"],
     [["serve", "--etcd-prefix", "registry"], "registry"],
     [["serve", "--tls-cert-file", "a.crt"], "--tls-private-key-file"],
@@ -84,6 +98,7 @@ describe("an invalid command line", () => {
     [["serve", "--discovery-mode", "oldest"], "oldest"],
     [["serve", "--field-loss", "ignore"], "ignore"],
     [["up", "--field-loss", "ignore"], "ignore"],
+    [["up", "--etcd-servers="], "--etcd-servers is empty"],
     [
       ["up", "--peer-routing-source", "storageversion", "--feature-gates", "StorageVersionAPI=false"],
       "StorageVersionAPI",
@@ -106,6 +121,55 @@ describe("an invalid command line", () => {
       expect(existsSync(dataDir)).toBe(false);
     },
   );
+});
+
+test("every flag that the server rejects is named, with its value and the reason, beside another problem", async () => {
+  const { code, stdout, stderr } = await ended(
+    ...["serve", "--authorization-config=a.yaml", "--oidc_client_id", "b", "--etcd-servers=etcd-1"],
+    ...["--service-account-signing-endpoint", "/run/signer", "--storage-backend=etcd3"],
+  );
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    "evenkeel: --oidc-client-id=b is not supported: the server does not authenticate users by OpenID Connect",
+    "evenkeel: --authorization-config=a.yaml is not supported: the server reads no AuthorizationConfiguration",
+    expect.stringMatching(/^evenkeel: --service-account-signing-endpoint=\/run\/signer is not supported: /),
+    expect.stringContaining("etcd-1"),
+  ]);
+});
+
+test("a misspelled flag of up with a value has a suggestion", async () => {
+  const { code, stderr } = await ended("up", "--sevrers=1.33");
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Did you mean --servers?") });
+});
+
+test.each(["--version", "--version=true", "--version=raw"])(
+  "serve %s prints the version of Kubernetes",
+  async (flag) => {
+    const { code, stdout, stderr } = await ended("serve", flag, "--release=1.35");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^Kubernetes v1\.35\.\d+\+evenkeel\n$/);
+  },
+);
+
+test("--cert-dir keeps the generated certificate, and flags without effect are reported once for each reason", async () => {
+  using directory = disposableDirectory();
+  const certDir = join(directory.path, "certs");
+  const flags = ["--cert-dir", certDir, "--kubelet-timeout=5s", "--kubelet_port=10250", "--profiling", "-v", "0"];
+  const presented = async (): Promise<string> => {
+    await using server = await startEvenkeel({
+      dataDir: directory.path,
+      flags,
+      caFile: join(certDir, "apiserver.crt"),
+    });
+    expect((await server.request("GET", "/readyz")).status).toBe(200);
+    const warnings = server.stderr.split("\n").filter((line) => line.includes("flags without effect"));
+    expect(warnings.map((line) => JSON.parse(line).flags)).toEqual([
+      ["--profiling=true"],
+      ["--kubelet-port=10250", "--kubelet-timeout=5s"],
+    ]);
+    return readFileSync(join(certDir, "apiserver.crt"), "utf8");
+  };
+  expect(await presented()).toBe(await presented());
 });
 
 describe("an error of the operating system", () => {
@@ -151,7 +215,15 @@ describe("an error of the operating system", () => {
       expect(peers).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
     }
     const tokens = await ended(...serve, "--token-auth-file", garbage);
-    expect(tokens).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    expect(tokens).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    const etcd = ["--etcd-servers=https://127.0.0.1:1", "--etcd-certfile", garbage, "--etcd-keyfile", garbage];
+    for (const flags of [etcd, ["--peer-ca-file", garbage], ["--tls-sni-cert-key", `${garbage},${garbage}`]]) {
+      const { code, stderr } = await ended(...serve, ...flags);
+      expect({ flags, code }).toEqual({ flags, code: 1 });
+      expect(stderr).toMatch(ONE_SENTENCE);
+      expect(stderr).toContain(garbage);
+    }
+    expect(readdirSync(directory.path)).toEqual(["garbage"]);
   });
 
   test("for a port in use, an address of another machine, or a data directory that is a file, is reported in one sentence", async () => {

@@ -56,6 +56,15 @@ function inUseMessage(directory: string, holder: Holder, pid: number): string {
   return `evenkeel: The directory ${directory} is in use by evenkeel ${holder}, process ${pid}: stop that server or choose another directory.\n`;
 }
 
+/** Stops all threads of the process: one that is in a system call writes until the call returns. */
+async function pause({ child, pid }: Command): Promise<void> {
+  child.kill("SIGSTOP");
+  if (process.platform !== "linux") return;
+  const tasks = `/proc/${pid}/task`;
+  const isStopped = (task: string): boolean => /\) [Tt] /.test(readFileSync(join(tasks, task, "stat"), "utf8"));
+  while (!readdirSync(tasks).every(isStopped)) await delay(5);
+}
+
 /**
  * The state of all files of the directory, and of the directory itself, whose modification time shows temporary files.
  */
@@ -154,7 +163,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     await using holding = await hold(holder);
     const { dataDir, command } = holding;
     // A paused process keeps its locks and writes nothing, so any change from now on is made by the other process.
-    command.child.kill("SIGSTOP");
+    await pause(command);
     const before = stateOf(dataDir);
     const second = await ended(...COMMANDS[rejected], "--data-dir", dataDir);
     const after = stateOf(dataDir);
@@ -169,7 +178,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     const dataDir = directory.path;
     await using first = run(...UP, ...NO_ETCD, "--data-dir", dataDir);
     while (!existsSync(join(dataDir, "control.sock"))) await delay(20);
-    first.child.kill("SIGSTOP");
+    await pause(first);
     const before = stateOf(dataDir);
     for (const commandLine of [SERVE, UP, [...UP, ...NO_ETCD]]) {
       const second = await ended(...commandLine, "--data-dir", dataDir);

@@ -73,6 +73,7 @@ test("the entry of the command statically imports only modules and names that ev
     'import { createRequire } from "node:module"',
     'import { join } from "node:path"',
     'import { fileURLToPath } from "node:url"',
+    'import { setFlagsFromString } from "node:v8"',
     'import { Script } from "node:vm"',
   ]);
 });

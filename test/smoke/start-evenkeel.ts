@@ -43,6 +43,8 @@ export interface StartOptions {
   /** The data directory. It is kept if given; otherwise it is created, and removed with the server. */
   readonly dataDir?: string;
   readonly flags?: readonly string[];
+  /** The CA of the server's certificate. Default: that in the data directory. */
+  readonly caFile?: string;
 }
 
 export const TOKEN = "smoke-test-token";
@@ -66,7 +68,7 @@ export async function startEvenkeel(options: StartOptions = {}): Promise<Evenkee
   try {
     const [, url] = await command.printed(/ at (https:\/\/\S+)/);
     await command.printed(/^Ready\.$/m);
-    return running({ command, dataDir, url: url!, removeData });
+    return running({ command, dataDir, url: url!, caFile: options.caFile ?? join(dataDir, "ca.crt"), removeData });
   } catch (thrown) {
     await command[Symbol.asyncDispose]();
     removeData();
@@ -74,12 +76,18 @@ export async function startEvenkeel(options: StartOptions = {}): Promise<Evenkee
   }
 }
 
-function running(made: { command: Command; dataDir: string; url: string; removeData: () => void }): Evenkeel {
-  const { command, dataDir, url, removeData } = made;
+function running(made: {
+  command: Command;
+  dataDir: string;
+  url: string;
+  caFile: string;
+  removeData: () => void;
+}): Evenkeel {
+  const { command, dataDir, url, caFile, removeData } = made;
   const target: Target = {
     url,
     port: Number(new URL(url).port),
-    ca: readFileSync(join(dataDir, "ca.crt"), "utf8"),
+    ca: readFileSync(caFile, "utf8"),
     token: TOKEN,
     agent: new Agent({ keepAlive: true, maxSockets: 64 }),
   };
@@ -115,8 +123,13 @@ function running(made: { command: Command; dataDir: string; url: string; removeD
 
 /** Runs the command. Disposing kills it if it is still running. */
 export function run(...commandLine: string[]): Command {
+  return runIn(tmpdir(), ...commandLine);
+}
+
+/** As `run`, in this working directory. */
+export function runIn(directory: string, ...commandLine: string[]): Command {
   ensureBuilt();
-  const child = spawn(EVENKEEL, commandLine, { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(EVENKEEL, commandLine, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
   return follow(child);
 }
 

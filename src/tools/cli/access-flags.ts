@@ -2,13 +2,64 @@
 import type { Command } from "commander";
 import type { AccessOptions } from "../../access/access-config.ts";
 import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";
-import { booleanOption, commaList } from "./flags.ts";
+import { podSecurityIn } from "./admission-config.ts";
+import { TOLERATION_SECONDS_DEFAULT } from "../../access/admission/plugins/default-toleration-seconds.ts";
+import { booleanOption, commaList, countOrZero } from "./flags.ts";
 
 export interface AccessFlags {
   readonly authorizationMode?: readonly string[];
   readonly enablePriorityAndFairness: boolean;
   readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
+}
+
+/** Flags that `up` does not have. */
+export interface ServeAccessFlags extends AccessFlags {
+  readonly anonymousAuth?: boolean;
+  readonly enableBootstrapTokenAuth?: boolean;
+  readonly admissionControlConfigFile?: string;
+  readonly defaultNotReadyTolerationSeconds: number;
+  readonly defaultUnreachableTolerationSeconds: number;
+}
+
+export function withServeAccessFlags(command: Command): Command {
+  return withAccessFlags(command)
+    .addOption(
+      booleanOption(
+        "--enable-bootstrap-token-auth",
+        "accept the bootstrap tokens in Secrets of kube-system, with which nodes join the cluster",
+      ),
+    )
+    .option(
+      "--admission-control-config-file <file>",
+      "configuration of the plugin PodSecurity: default policy and exemptions (AdmissionConfiguration)",
+    )
+    .option(
+      "--default-not-ready-toleration-seconds <seconds>",
+      "time for which pods tolerate a node that is not ready, by default",
+      countOrZero,
+      TOLERATION_SECONDS_DEFAULT,
+    )
+    .option(
+      "--default-unreachable-toleration-seconds <seconds>",
+      "time for which pods tolerate an unreachable node, by default",
+      countOrZero,
+      TOLERATION_SECONDS_DEFAULT,
+    );
+}
+
+export function serveAccessOptionsOf(flags: ServeAccessFlags): AccessOptions {
+  const { admissionControlConfigFile: configFile = "" } = flags;
+  return {
+    ...accessOptionsOf(flags),
+    anonymousAuth: flags.anonymousAuth,
+    bootstrapTokens: flags.enableBootstrapTokenAuth ?? false,
+    podSecurity: configFile === "" ? undefined : podSecurityIn(configFile),
+    tolerations: {
+      notReadySeconds: flags.defaultNotReadyTolerationSeconds,
+      unreachableSeconds: flags.defaultUnreachableTolerationSeconds,
+    },
+  };
 }
 
 export function withAccessFlags(command: Command): Command {

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { load } from "js-yaml";
 import type { AuditGiven } from "../../access/audit/options.ts";
-import { duration } from "./flags.ts";
+import { booleanOption, duration } from "./flags.ts";
 import { asUsable, readFile } from "./read-file.ts";
 
 export interface AuditFlags {
@@ -53,7 +53,7 @@ export function withAuditFlags(command: Command): Command {
       integer,
       100,
     )
-    .option("--audit-log-compress", "compress rotated log files");
+    .addOption(booleanOption("--audit-log-compress", "compress rotated log files"));
   return withTruncateFlags(withBatchFlags(file));
 }
 
@@ -74,7 +74,7 @@ function withBatchFlags(command: Command): Command {
         .argParser(duration)
         .default(0, "0"),
     )
-    .option("--audit-log-batch-throttle-enable", "batch mode: limit the rate of batches")
+    .addOption(booleanOption("--audit-log-batch-throttle-enable", "batch mode: limit the rate of batches"))
     .option(
       "--audit-log-batch-throttle-qps <n>",
       "batch mode: maximum number of batches per second, if throttled",
@@ -91,7 +91,12 @@ function withBatchFlags(command: Command): Command {
 
 function withTruncateFlags(command: Command): Command {
   return command
-    .option("--audit-log-truncate-enabled", "remove request and response objects from events that are too large")
+    .addOption(
+      booleanOption(
+        "--audit-log-truncate-enabled",
+        "remove request and response objects from events that are too large",
+      ),
+    )
     .option(
       "--audit-log-truncate-max-batch-size <bytes>",
       "maximum size of a batch in bytes; not less than the maximum size of an event",
@@ -136,7 +141,7 @@ export function auditOptionsOf(flags: AuditFlags): AuditGiven {
 }
 
 function policyIn(file: string): unknown {
-  const text = readFile(file, "audit policy");
+  const text = readFile(file, "audit policy (--audit-policy-file)");
   return asUsable(() => {
     if (text.length > POLICY_CHARACTERS_MAX) throw new Error("it is larger than 4 MB");
     return load(text);

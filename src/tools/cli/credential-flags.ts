@@ -81,13 +81,16 @@ export function withCredentialFlags(command: Command): Command {
 export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefined): ServiceAccountSettings {
   const { serviceAccountKeyFile = [], serviceAccountSigningKeyFile: signing } = flags;
   return {
-    keyFiles: serviceAccountKeyFile.map((file) => ({ file, pem: readFile(file, "service account key") })),
+    keyFiles: serviceAccountKeyFile.map((file) => ({
+      file,
+      pem: readFile(file, "service account key (--service-account-key-file)"),
+    })),
     signingKey:
       signing === undefined
         ? usesGeneratedKey(flags)
           ? kept
           : undefined
-        : { file: signing, pem: readFile(signing, "service account signing key") },
+        : { file: signing, pem: readFile(signing, "service account signing key (--service-account-signing-key-file)") },
     issuers: flags.serviceAccountIssuer,
     jwksUri: flags.serviceAccountJwksUri,
     maxTokenExpirationMs: flags.serviceAccountMaxTokenExpiration,

@@ -6,7 +6,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 
@@ -63,7 +63,7 @@ export function servingCredentials(directory: string, addresses: readonly string
     key: join(directory, "serving.key"),
     ca: join(directory, "ca.crt"),
   };
-  const needed = [...new Set(["127.0.0.1", "::1", ...addresses.filter((address) => !isUnspecified(address))])];
+  const needed = reachableBy(addresses);
   if (Object.values(files).every((file) => existsSync(file))) {
     const kept = {
       cert: readFileSync(files.cert, "utf8"),
@@ -74,15 +74,36 @@ export function servingCredentials(directory: string, addresses: readonly string
   }
   // Copies the certificates of an earlier `evenkeel up` first, because it used the same file names.
   if (hasEarlierCluster(directory)) clusterFolder(directory);
-  const made = createServingCertificate({
-    hosts: [...CLUSTER_NAMES, hostname(), ...needed],
+  const made = generated(needed);
+  writePrivate(files.key, made.key);
+  writeFileSync(files.cert, made.cert);
+  writeFileSync(files.ca, made.ca);
+  return made;
+}
+
+/** Generates a serving certificate and writes it, followed by its CA, to the files, whose directory may be missing. */
+export function createKeyPairFiles(
+  files: { readonly cert: string; readonly key: string },
+  addresses: readonly string[],
+): ServingCredentials {
+  const made = generated(reachableBy(addresses));
+  makeDirectory(dirname(files.key));
+  writePrivate(files.key, made.key);
+  writeFileSync(files.cert, made.cert);
+  return made;
+}
+
+function reachableBy(addresses: readonly string[]): string[] {
+  return [...new Set(["127.0.0.1", "::1", ...addresses.filter((address) => !isUnspecified(address))])];
+}
+
+function generated(addresses: readonly string[]): ServingCredentials {
+  const { certPem, keyPem, caPem } = createServingCertificate({
+    hosts: [...CLUSTER_NAMES, hostname(), ...addresses],
     nowMs: Date.now(),
     commonName: hostname(),
   });
-  writePrivate(files.key, made.keyPem);
-  writeFileSync(files.cert, made.certPem);
-  writeFileSync(files.ca, made.caPem);
-  return { cert: made.certPem, key: made.keyPem, ca: made.caPem };
+  return { cert: certPem, key: keyPem, ca: caPem };
 }
 
 function isUsable(pem: string, addresses: readonly string[]): boolean {

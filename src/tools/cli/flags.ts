@@ -24,6 +24,12 @@ export function count(text: string): number {
   return Number(text);
 }
 
+export function countOrZero(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text))
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number, zero or greater.`);
+  return Number(text);
+}
+
 export function probability(text: string): number {
   if (!/^(0|1)?(\.[0-9]{1,9})?$/.test(text) || text === "")
     throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number such as 0.001.`);

@@ -1,10 +1,16 @@
 #!/usr/bin/env node
 /** The `evenkeel` program: registers the commands, and ends with an error message and an exit code if one fails. */
+// oxlint-disable-next-line import/no-unassigned-import -- it must run before the other modules are loaded
+import "./start-storage-early.ts";
 import { Command, CommanderError } from "commander";
 import { controlCommands } from "./control-commands.ts";
 import { certsCommand } from "./certs.ts";
 import { explainRouteCommand } from "./explain-route.ts";
 import { CommandFailure } from "./failure.ts";
+import { argumentProblems } from "./kube-flags/argument-problems.ts";
+import { REMOVED_FLAGS } from "./kube-flags/flag-table.ts";
+import { fromGoArguments } from "./kube-flags/go-arguments.ts";
+import { arityIn } from "./kube-flags/kube-options.ts";
 import { purgeNamespaceCommand } from "./purge-namespace.ts";
 import { rehearseCommand } from "./rehearse.ts";
 import { rollbackCheckCommand } from "./rollback-check.ts";
@@ -25,6 +31,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) })
     .exitOverride()
+    // `serve` has a flag --version of its own.
+    .enablePositionalOptions()
     .addCommand(exitOverridden(upCommand()))
     .addCommand(exitOverridden(serveCommand()))
     .addCommand(exitOverridden(certsCommand()))
@@ -39,10 +47,34 @@ async function main(argv: readonly string[]): Promise<void> {
   // Ignores that the reader of standard output closes it early (`| head`); a server keeps running.
   process.stdout.on("error", () => {});
   try {
-    await program.parseAsync([...argv]);
+    await program.parseAsync(argumentsOf(argv, program));
   } catch (thrown) {
     process.exitCode = explain(thrown);
   }
+}
+
+function argumentsOf([runtime = "", script = "", name, ...rest]: readonly string[], program: Command): string[] {
+  const command = program.commands.find((one) => one.name() === name);
+  const parsed = command === undefined ? rest : argumentsFor(command, rest);
+  return [runtime, script, ...(name === undefined ? [] : [name]), ...parsed];
+}
+
+function argumentsFor(command: Command, args: readonly string[]): string[] {
+  if (command.name() === "serve") return serveArguments(args, command);
+  // Commander suggests a flag for --misspelled, but not for --misspelled=value.
+  const known = new Set(command.options.map(({ long }) => long));
+  return args.map((arg) => {
+    const [, flag] = /^(--[^=]+)=/.exec(arg) ?? [];
+    return flag === undefined || known.has(flag) ? arg : flag;
+  });
+}
+
+/** `serve` parses its flags as kube-apiserver does. If any are invalid, the command fails with all problems. */
+function serveArguments(args: readonly string[], serve: Command): string[] {
+  const parsed = fromGoArguments(args, arityIn(serve));
+  const problems = parsed.includes("--help") ? [] : argumentProblems(parsed, serve, REMOVED_FLAGS);
+  if (problems.length > 0) throw new CommandFailure(problems.join("\nevenkeel: "), USAGE_ERROR);
+  return parsed;
 }
 
 /** Commander does not pass these settings to subcommands. Without them a subcommand ends the process itself. */

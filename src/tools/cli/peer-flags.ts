@@ -5,7 +5,7 @@ import { load } from "js-yaml";
 import { DEFAULT_PEER_TIMING, type PeerTiming } from "../../cluster/peers/timing.ts";
 import type { PeerOptions, RoutingOptions } from "../../cluster/peers/peer-config.ts";
 import { commaList, count, duration } from "./flags.ts";
-import { asUsable, readFile } from "./read-file.ts";
+import { asUsable, checkKeyPair, readCertificates, readFile } from "./read-file.ts";
 
 /** Routing and discovery options, usually the same for all servers of a cluster. */
 export interface RoutingFlags {
@@ -134,9 +134,7 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
   return {
     hostname: hostname(),
     ...given("serverId", flags.serverId),
-    ...given("caFile", readable(flags.peerCaFile, "peer CA")),
-    ...given("certFile", readable(flags.proxyClientCertFile, "proxy client certificate")),
-    ...given("keyFile", readable(flags.proxyClientKeyFile, "key of the proxy client certificate")),
+    ...checkedFiles(flags),
     ...given("advertiseIp", flags.peerAdvertiseIp),
     ...given("advertisePort", flags.peerAdvertisePort),
     requestsInflightMax: flags.peerMaxRequestsInflight,
@@ -147,10 +145,12 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
   };
 }
 
-/** The server reloads the file periodically; this checks early, before anything is created, that it is readable. */
-function readable(file: string | undefined, what: string): string | undefined {
-  if (file !== undefined) readFile(file, what);
-  return file;
+/** The server reloads the files periodically; this checks early, before anything is created, that they can be used. */
+function checkedFiles(flags: PeerFlags): Pick<PeerOptions, "caFile" | "certFile" | "keyFile"> {
+  const { peerCaFile: caFile, proxyClientCertFile: certFile, proxyClientKeyFile: keyFile } = flags;
+  if (caFile !== undefined) readCertificates(caFile, "peer CA (--peer-ca-file)");
+  checkKeyPair("proxy client", { "--proxy-client-cert-file": certFile, "--proxy-client-key-file": keyFile });
+  return { ...given("caFile", caFile), ...given("certFile", certFile), ...given("keyFile", keyFile) };
 }
 
 function timingOf(flags: PeerFlags): Partial<PeerTiming> {
@@ -168,7 +168,7 @@ function timingOf(flags: PeerFlags): Partial<PeerTiming> {
 
 function egressOf(file: string | undefined): unknown {
   if (file === undefined) return undefined;
-  const text = readFile(file, "egress selector configuration");
+  const text = readFile(file, "egress selector configuration (--egress-selector-config-file)");
   return asUsable(() => load(text), `the egress selector configuration ${file} is not YAML`);
 }
 

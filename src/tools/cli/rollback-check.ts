@@ -9,12 +9,14 @@ import { requestReportWithProgress, resourceName, surveyNotes, text } from "./st
 
 interface RollbackFlags extends ServerFlags {
   readonly to: string;
+  readonly emulatedVersion?: readonly string[];
   readonly runtimeConfig?: readonly string[];
   readonly featureGates?: readonly string[];
 }
 
 interface RollbackTarget {
   readonly to: string;
+  readonly emulatedVersion?: readonly string[];
   readonly runtimeConfig: readonly string[];
   readonly featureGates: readonly string[];
 }
@@ -31,6 +33,7 @@ export function rollbackCheckCommand(): Command {
           "or would not serve. Exit code 0 if there are none, 1 if there are some, 2 if the check failed.",
       )
       .requiredOption("--to <release>", "release to roll back to, for example 1.33")
+      .option("--emulated-version <version>", "release that the servers emulate after the rollback", commaList)
       .option(
         "--runtime-config <pairs>",
         "runtime config of the servers after the rollback, for example resource.k8s.io/v1beta1=true",
@@ -45,9 +48,9 @@ export function rollbackCheckCommand(): Command {
 }
 
 async function rollbackCheck(flags: RollbackFlags): Promise<void> {
-  const { to, runtimeConfig = [], featureGates = [] } = flags;
+  const { to, emulatedVersion = [], runtimeConfig = [], featureGates = [] } = flags;
   const report = await asNotChecked(
-    requestReportWithProgress(flags, rollbackCheckPath({ to, runtimeConfig, featureGates })),
+    requestReportWithProgress(flags, rollbackCheckPath({ to, emulatedVersion, runtimeConfig, featureGates })),
   );
   process.stdout.write(
     flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : rollbackCheckText(report),
@@ -64,8 +67,10 @@ async function asNotChecked<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-export function rollbackCheckPath({ to, runtimeConfig, featureGates }: RollbackTarget): string {
+export function rollbackCheckPath(target: RollbackTarget): string {
+  const { to, emulatedVersion = [], runtimeConfig, featureGates } = target;
   const query = new URLSearchParams({ to });
+  for (const version of emulatedVersion) query.append("emulatedVersion", version);
   for (const pair of runtimeConfig) query.append("runtimeConfig", pair);
   for (const pair of featureGates) query.append("featureGates", pair);
   return `/evenkeel/v1/rollback-check?${query.toString()}`;

@@ -2,12 +2,15 @@
 import { Option, type Command } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalog/release.ts";
 import type { LogLevel } from "../../server/env-node.ts";
-import { address, count, duration, commaList, port, probability } from "./flags.ts";
+import { address, booleanOption, count, countOrZero, duration, commaList, port, probability } from "./flags.ts";
+import { withSecureServingFlags, type SecureServingFlags } from "./secure-serving-flags.ts";
 
-export interface ServeFlags {
+export interface ServeFlags extends SecureServingFlags {
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress?: string;
+  readonly advertisePort?: number;
+  readonly externalHostname?: string;
   readonly endpointReconcilerType: string;
   readonly serviceClusterIpRange: string;
   readonly serviceNodePortRange: string;
@@ -24,9 +27,9 @@ export interface ServeFlags {
   readonly etcdCertfile?: string;
   readonly etcdKeyfile?: string;
   readonly etcdPrefix: string;
+  readonly encryptionProviderConfig?: string;
+  readonly encryptionProviderConfigAutomaticReload?: boolean;
   readonly etcdCompactionInterval: number;
-  readonly tlsCertFile?: string;
-  readonly tlsPrivateKeyFile?: string;
   readonly tokenAuthFile?: string;
   readonly clientCaFile?: string;
   readonly requestheaderClientCaFile?: string;
@@ -35,8 +38,11 @@ export interface ServeFlags {
   readonly requestheaderUidHeaders?: readonly string[];
   readonly requestheaderGroupHeaders?: readonly string[];
   readonly requestheaderExtraHeadersPrefix?: readonly string[];
+  readonly strictTransportSecurityDirectives?: readonly string[];
+  readonly allowPrivileged: boolean;
   readonly eventTtl: number;
   readonly requestTimeout: number;
+  readonly minRequestTimeout: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly shutdownDelayDuration: number;
@@ -45,15 +51,22 @@ export interface ServeFlags {
   readonly goawayChance: number;
   readonly startupSendRetryAfterIfNotInitialized?: boolean;
   readonly startupIfReadyMode?: "retry" | "report";
-  readonly logLevel: LogLevel;
+  /** Undefined if the flag is not set; `v` then decides. */
+  readonly logLevel?: LogLevel;
+  readonly v: number;
 }
 
 /** Adds the flags for address, release and storage. */
 export function withServeFlags(command: Command): Command {
-  return command
+  return withSecureServingFlags(command)
     .option("--secure-port <port>", "HTTPS port; 0 selects a free port", port, 6443)
     .option("--bind-address <ip>", "address to listen on", address, "127.0.0.1")
     .option("--advertise-address <ip>", "IP address to advertise to the rest of the cluster", address)
+    .option("--advertise-port <port>", "port to advertise to the rest of the cluster (default: the HTTPS port)", port)
+    .option(
+      "--external-hostname <name>",
+      "host name, or name:port, of this server in discovery documents and OpenID discovery",
+    )
     .option(
       "--endpoint-reconciler-type <type>",
       "how to keep the endpoints of the kubernetes Service: lease (the addresses of all live servers) or none",
@@ -71,7 +84,12 @@ export function withServeFlags(command: Command): Command {
       ".evenkeel",
     )
     .option("--release <release>", `Kubernetes release to serve: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
-    .option("--strict-release", "serve exactly the defaults of the release, without the APIs that Evenkeel adds")
+    .addOption(
+      booleanOption(
+        "--strict-release",
+        "serve exactly the defaults of the release, without the APIs that Evenkeel adds",
+      ),
+    )
     .option(
       "--runtime-config <pairs>",
       "APIs to enable or disable: api/all, api/beta, group/version or group/version/resource, each =true or =false",
@@ -93,13 +111,18 @@ export function withServeFlags(command: Command): Command {
     .option("--etcd-certfile <file>", "client certificate for etcd")
     .option("--etcd-keyfile <file>", "key of the etcd client certificate")
     .option("--etcd-prefix <path>", "key prefix in etcd", "/registry")
+    .option("--encryption-provider-config <file>", "which resources to encrypt in the store, and with which keys")
+    .addOption(
+      booleanOption(
+        "--encryption-provider-config-automatic-reload",
+        "reload the file of --encryption-provider-config when it has changed",
+      ),
+    )
     .addOption(
       new Option("--etcd-compaction-interval <duration>", "interval of store compaction; 0 disables it")
         .argParser(duration)
         .default(300_000, "5m"),
     )
-    .option("--tls-cert-file <file>", "serving certificate; without it one is generated in the data directory")
-    .option("--tls-private-key-file <file>", "key of the serving certificate")
     .option(
       "--root-ca-file <file>",
       "CA bundle published to every namespace as kube-root-ca.crt (default: that of the serving certificate)",
@@ -116,8 +139,25 @@ export function withServeFlags(command: Command): Command {
         .argParser(duration)
         .default(60_000, "1m"),
     )
-    .option("--max-requests-inflight <n>", "maximum number of concurrent non-mutating requests", count, 400)
-    .option("--max-mutating-requests-inflight <n>", "maximum number of concurrent mutating requests", count, 200);
+    .option(
+      "--min-request-timeout <seconds>",
+      "minimum duration of a watch without timeoutSeconds; it ends after a random time up to twice as long",
+      count,
+      1800,
+    )
+    .option("--max-requests-inflight <n>", "maximum number of concurrent non-mutating requests", countOrZero, 400)
+    .option("--max-mutating-requests-inflight <n>", "maximum number of concurrent mutating requests", countOrZero, 200)
+    .option(
+      "--strict-transport-security-directives <directives>",
+      "directives of the Strict-Transport-Security header: max-age=SECONDS, includeSubDomains, preload (default: no header)",
+      commaList,
+    )
+    .addOption(
+      booleanOption(
+        "--allow-privileged",
+        "admit privileged containers, as far as admission plugins admit them",
+      ).default(true),
+    );
 }
 
 /** Adds the flags for startup, shutdown and logging. */
@@ -128,7 +168,12 @@ export function withLifecycleFlags(command: Command): Command {
         .argParser(duration)
         .default(0, "0"),
     )
-    .option("--shutdown-send-retry-after", "keep listening during shutdown and reject new requests with Retry-After")
+    .addOption(
+      booleanOption(
+        "--shutdown-send-retry-after",
+        "keep listening during shutdown and reject new requests with Retry-After",
+      ),
+    )
     .addOption(
       new Option(
         "--shutdown-watch-termination-grace-period <duration>",
@@ -143,9 +188,11 @@ export function withLifecycleFlags(command: Command): Command {
       probability,
       0,
     )
-    .option(
-      "--startup-send-retry-after-if-not-initialized",
-      "honor the X-Kubernetes-If-Ready header until the server has been ready once",
+    .addOption(
+      booleanOption(
+        "--startup-send-retry-after-if-not-initialized",
+        "honor the X-Kubernetes-If-Ready header until the server has been ready once",
+      ),
     )
     .addOption(
       new Option(
@@ -154,10 +201,14 @@ export function withLifecycleFlags(command: Command): Command {
       ).choices(["retry", "report"]),
     )
     .addOption(
-      new Option("--log-level <level>", "lowest level to log on standard error")
-        .choices(["debug", "info", "warn", "error"])
-        .default("warn"),
-    );
+      new Option("--log-level <level>", "lowest level to log on standard error (default: warn)").choices([
+        "debug",
+        "info",
+        "warn",
+        "error",
+      ]),
+    )
+    .option("-v, --v <level>", "log verbosity: 2 also logs information, 4 everything", countOrZero, 0);
 }
 
 /** Adds the flags for client certificates of users, and for front proxies that act for users. */

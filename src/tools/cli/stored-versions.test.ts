@@ -39,6 +39,11 @@ test("the table has a row for each resource and version, and marks the rows that
   );
 });
 
+test("the notes name both releases of a server that emulates one", () => {
+  const text = storedVersionsText({ ...SURVEY, binary: "1.37", resources: [CLAIMS] });
+  expect(text).toContain("1.37 as 1.36 writes resource.k8s.io/v1\n");
+});
+
 test("keys of unknown resources, and limits of the report's accuracy, are reported after the table", () => {
   const unknown = [{ prefix: "example.com/widgets", keys: 2 }];
   const text = storedVersionsText({ ...SURVEY, resources: [], privateKeys: 7, unknown, isSnapshot: false });
@@ -96,11 +101,12 @@ test("rollback-check without findings prints one sentence, followed by the value
   );
 });
 
-test("rollback-check sends the runtime config and feature gates of the target release with its request", () => {
+test("rollback-check sends the emulated version, runtime config and feature gates of the target release with its request", () => {
   const target = { to: "1.33", runtimeConfig: ["a/v1=true", "b/v1=false"], featureGates: ["G=true"] };
   expect(rollbackCheckPath(target)).toBe(
     "/evenkeel/v1/rollback-check?to=1.33&runtimeConfig=a%2Fv1%3Dtrue&runtimeConfig=b%2Fv1%3Dfalse&featureGates=G%3Dtrue",
   );
+  expect(rollbackCheckPath({ ...target, emulatedVersion: ["1.31"] })).toMatch(/\?to=1\.33&emulatedVersion=1\.31&/);
 });
 
 test("progress of a large store is shown on a terminal, and then cleared", () => {

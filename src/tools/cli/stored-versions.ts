@@ -40,8 +40,9 @@ export async function requestReportWithProgress(flags: ServerFlags, target: stri
 
 export function storedVersionsText(report: JsonObject): string {
   const resources = objectsAt(report, "resources");
-  const release = text(report, "release");
-  const rows = resources.flatMap((resource) => rowsOf(resource, release));
+  const [release, binary] = [text(report, "release"), text(report, "binary")];
+  const server = binary === "" ? release : `${binary} as ${release}`;
+  const rows = resources.flatMap((resource) => rowsOf(resource, server));
   const objects = resources
     .flatMap((resource) => objectsAt(resource, "versions"))
     .reduce((sum, version) => sum + numberOrZero(version, "objects"), 0);

@@ -1,4 +1,5 @@
 /** Opens the store of `evenkeel up`: in the data directory, or in etcd. */
+import { requireSome } from "../etcd-servers.ts";
 import { createSystemClock } from "../../../client/system.ts";
 import type { StorageConfig } from "../../../server/config.ts";
 import { openSqliteKv } from "../../../storage/kv-sqlite/kv.ts";
@@ -32,6 +33,8 @@ export async function openClusterStore(flags: StoreFlags, directory: string): Pr
   return { config, kv: undefined, close: () => lock.release() };
 }
 
-export function storageOf({ etcdServers = [] }: StoreFlags, directory: string): StorageConfig {
-  return etcdServers.length > 0 ? { kind: "etcd", endpoints: etcdServers } : { kind: "embedded", directory };
+export function storageOf({ etcdServers }: StoreFlags, directory: string): StorageConfig {
+  if (etcdServers === undefined) return { kind: "embedded", directory };
+  requireSome(etcdServers);
+  return { kind: "etcd", endpoints: etcdServers };
 }

@@ -13,6 +13,7 @@ import type { ClusterStore } from "./cluster-store.ts";
 import { LocalCluster } from "./cluster.ts";
 import { controlHandler } from "./control-handler.ts";
 import { Display } from "./display.ts";
+import { gateWarnings } from "./gate-warnings.ts";
 import { HOST } from "./hosted-server.ts";
 import { inProcess, type StartServer } from "./member.ts";
 import { openBalancer } from "./open-balancer.ts";
@@ -52,6 +53,7 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
   display.line(
     `Starting ${specs.length} ${specs.length === 1 ? "server" : "servers"}: Kubernetes ${specs.map(({ text }) => text).join(", ")}`,
   );
+  for (const warning of gateWarnings(specs, featureGates)) display.log(`${warning}\n`);
   const readiness = createReadinessProbe({ ca: credentials.ca.certPem, token: credentials.token });
   running.onStop(() => readiness.close());
   const balancer = await openBalancer(
