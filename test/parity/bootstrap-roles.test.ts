@@ -13,9 +13,12 @@ import type { Serves } from "../../src/cluster/bootstrap/served-version.ts";
 /** The objects that kube-apiserver 1.36 creates in an empty store. */
 const FACTS = join(import.meta.dirname, "../../../shared/facts/bootstrap-objects.json");
 
-const serves: Serves = (group, resource, namespace = "") => ({
-  ...{ group, resource, namespace, version: "v1", apiVersion: `${group}/v1`, collection: `/${namespace}/${resource}` },
-});
+/** Version v1 of every group but the one that kube-apiserver 1.36 does not serve by default. */
+const serves: Serves = (group, resource, namespace = "") => {
+  if (group === "storagemigration.k8s.io") return undefined;
+  const collection = `/${namespace}/${resource}`;
+  return { group, resource, namespace, version: "v1", apiVersion: `${group}/v1`, collection };
+};
 
 function placeOf(object: JsonObject): string {
   const metadata = objectAt(object, "metadata");

@@ -417,9 +417,11 @@ describe("discovery of peers", () => {
     const { body, headers: got } = await member.call("/apis", { asProxy: true, token: "", headers });
     expect(groupNames(body)).not.toContain(EXTRA_GROUP);
     expect(got["x-evenkeel-server-id"]).toBe("a");
+    expect(got["x-evenkeel-server-run"]).toMatch(/^[0-9a-f-]{36}$/);
     const asClient = await member.get("/apis", { accept: AGGREGATED });
     expect(groupNames(asClient.body)).toContain(EXTRA_GROUP);
     expect(asClient.headers["x-evenkeel-server-id"]).toBeUndefined();
+    expect(asClient.headers["x-evenkeel-server-run"]).toBeUndefined();
   });
 
   test("§9-6 is complete when a server becomes ready, so that the server does not return 404 for resources of a peer", async () => {

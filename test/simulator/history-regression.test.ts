@@ -4,6 +4,9 @@ import type { InProcessResponse } from "../../src/client/in-process.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { STORE_IS_FINE } from "../../src/tools/simulator/store-link.ts";
+import { StorageError, type Kv, type LeaseId } from "../../src/storage/kv.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
+import { STORAGE_VERSIONS } from "./encoding-record.ts";
 import { get } from "./get.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
@@ -167,7 +170,7 @@ test.each([
   },
 );
 
-test("a resource of an earlier run of a server is not reported as unknown while the restored store has the record of that run", async () => {
+test("no server reports a resource of an earlier run as unknown while the restored store has the record of that run", async () => {
   const cluster = simulate({ seed: 7 });
   const first = await cluster.addServer({ release: "1.36" });
   const second = await cluster.addServer({ release: "1.31" });
@@ -180,9 +183,47 @@ test("a resource of an earlier run of a server is not reported as unknown while 
   await cluster.advance({ seconds: 10 });
   second.setStoreFault(STORE_IS_DOWN);
   cluster.restoreStore(backup);
+  // This server has never seen the later run, except in its responses.
+  const joining = await cluster.addServer({ release: "1.36" });
+  await cluster.advance({ seconds: 6 });
   for (let seconds = 0; seconds < 30; seconds++) {
     await cluster.advance({ seconds: 1 });
-    expect((await get(cluster, first, path)).status).toBe(503);
+    for (const server of [first, joining]) expect((await get(cluster, server, path)).status).toBe(503);
   }
+  cluster.shutDown();
+});
+
+test("after a restore to a time before it joined, a server publishes no storage version before its record", async () => {
+  let isGranting = true;
+  const leaseGrant = async (kv: Kv, ttlSeconds: number): Promise<LeaseId> => {
+    if (!isGranting) throw new StorageError("unavailable", "no leases now");
+    return kv.leaseGrant(ttlSeconds);
+  };
+  const wrapKv = (kv: Kv, serverId: string): Kv =>
+    serverId === "server-3" ? overlaidKv(kv, { leaseGrant: (ttlSeconds) => leaseGrant(kv, ttlSeconds) }) : kv;
+  const cluster = simulate({ seed: 7, plant: { wrapKv } });
+  for (const release of ["1.34", "1.35"]) await cluster.addServer({ release });
+  await cluster.settle();
+  const backup = cluster.world.backUpStore();
+  await cluster.addServer({ release: "1.36" });
+  await cluster.settle();
+  const kv = cluster.world.openKv();
+  const isRecorded = async (): Promise<boolean> =>
+    (await kv.range({ start: "/registry/peerserverleases/server-3" })).count > 0;
+  const publishedBy3 = async (): Promise<number> => {
+    const { items } = await kv.range({ start: `/registry/${STORAGE_VERSIONS}`, end: `/registry/${STORAGE_VERSIONS}~` });
+    return items.filter(({ value }) => value.includes('"server-3"')).length;
+  };
+  expect(await publishedBy3()).toBeGreaterThan(50);
+  isGranting = false;
+  cluster.restoreStore(backup);
+  for (let second = 0; second < 20; second++) {
+    await cluster.advance({ seconds: 1 });
+    expect([await isRecorded(), await publishedBy3()]).toEqual([false, 0]);
+  }
+  isGranting = true;
+  await cluster.advance({ seconds: RECOVERED_SECONDS });
+  expect(await isRecorded()).toBe(true);
+  expect(await publishedBy3()).toBeGreaterThan(50);
   cluster.shutDown();
 });

@@ -23,10 +23,13 @@ const UNUSED: Readonly<Record<IpFamily, number>> = { IPv4: 2, IPv6: 1 };
  */
 export function parseIpRanges(text: string, gates: ReleaseGates): readonly [IpRange, ...IpRange[]] {
   const [first = "", ...rest] = text.split(",");
-  if (rest.length > 1) throw new Error("the service cluster IP range must not contain more than two subnets");
+  if (rest.length > 1)
+    throw new Error("the service cluster IP range (--service-cluster-ip-range) must not contain more than two subnets");
   const ranges = [parseIpRange(first), ...rest.map(parseIpRange)] as const;
   if (ranges[0].family === ranges[1]?.family)
-    throw new Error("the two subnets of the service cluster IP range must be of different IP families");
+    throw new Error(
+      "the two subnets of the service cluster IP range (--service-cluster-ip-range) must be of different IP families",
+    );
   for (const range of ranges) rejectLarge(range, gates);
   return ranges;
 }
@@ -53,7 +56,9 @@ export function parseIpRange(text: string): IpRange {
   const address = parseAddress(ip);
   const bits = address?.family === "IPv6" ? 128 : 32;
   if (address === undefined || rest.length > 0 || !/^\d{1,3}$/.test(length) || Number(length) > bits) {
-    throw new Error(`the service cluster IP range must be a subnet such as 10.0.0.0/24, not ${JSON.stringify(text)}`);
+    throw new Error(
+      `the service cluster IP range (--service-cluster-ip-range) must be a subnet such as 10.0.0.0/24, not ${JSON.stringify(text)}`,
+    );
   }
   const hostBits = BigInt(bits - Number(length));
   const network = (address.value >> hostBits) << hostBits;

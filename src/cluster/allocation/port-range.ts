@@ -7,7 +7,9 @@ export function parsePortRange(text: string): NumberRange {
   const first = Number(match?.[1]);
   const last = match?.[2] === "+" ? first + Number(match[3]) - 1 : Number(match?.[3]);
   if (match === null || first < 1 || last > 65_535 || last < first) {
-    throw new Error(`the service node port range must look like 30000-32767, not ${JSON.stringify(text)}`);
+    throw new Error(
+      `the service node port range (--service-node-port-range) must look like 30000-32767, not ${JSON.stringify(text)}`,
+    );
   }
   const size = last - first + 1;
   return {

@@ -36,6 +36,7 @@ interface ServiceRepair {
 export function createServiceRepair(options: ServiceRepairOptions): ServiceRepair {
   const { clock, allocators } = options;
   const state: RepairState = { leaks: new Map(), suspects: new Map() };
+  const journal: Journal = { log: options.log, failure: undefined };
   /** The findings of the first repair. Its Events are written later, because the server is not ready yet. */
   let early: readonly Finding[] = [];
   return {
@@ -43,7 +44,7 @@ export function createServiceRepair(options: ServiceRepairOptions): ServiceRepai
       name: "start-service-ip-repair-controllers",
       async run(signal) {
         for (;;) {
-          const found = await logged(options, () => repairAll(options, state, "start"));
+          const found = await logged(journal, () => repairAll(options, state, "start"));
           if (found !== undefined) early = found;
           if (found !== undefined || !(await sleep(clock, RETRY_MS, signal))) return;
         }
@@ -63,11 +64,11 @@ export function createServiceRepair(options: ServiceRepairOptions): ServiceRepai
             // A repair out of turn must not count as a further finding of a leak.
             const of = isTime ? state : { leaks: new Map(state.leaks), suspects: new Map(state.suspects) };
             if (isTime) repairedAt = now;
-            const found = await logged(options, () => repairAll(options, of, "interval"));
+            const found = await logged(journal, () => repairAll(options, of, "interval"));
             if (isTime) await options.events.publish(found ?? [], "a repair");
           } else if (now - lookedAt >= ORPHANS_MS) {
             lookedAt = now;
-            const found = await logged(options, () => repairOrphans({ ...options, suspects: state.suspects }));
+            const found = await logged(journal, () => repairOrphans({ ...options, suspects: state.suspects }));
             await options.events.publish(found ?? [], "further");
           }
         }
@@ -87,13 +88,18 @@ async function repairAll(
   return report;
 }
 
+interface Journal {
+  readonly log: Log;
+  /** The error of the last repair, if it failed. A repeated error is not logged again, because an outage may be long. */
+  failure: string | undefined;
+}
+
 /** Logs and returns the findings; undefined after a store or API error, so that a retry may help. */
-async function logged(
-  { log }: ServiceRepairOptions,
-  repair: () => Promise<RepairReport>,
-): Promise<readonly Finding[] | undefined> {
+async function logged(journal: Journal, repair: () => Promise<RepairReport>): Promise<readonly Finding[] | undefined> {
+  const { log } = journal;
   try {
     const { findings, released } = await repair();
+    journal.failure = undefined;
     for (const [problem, those] of Map.groupBy(findings, (finding) => finding.problem)) {
       const message = MESSAGES[problem];
       if (message !== undefined) log.warn(message, { numbers: list(those.map(({ number }) => number)) });
@@ -102,7 +108,8 @@ async function logged(
     return findings;
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
-    log.warn("checking cluster IPs and node ports failed", { error });
+    if (error !== journal.failure) log.warn("checking cluster IPs and node ports failed", { error });
+    journal.failure = error;
     // A retry does not help if an object is invalid, and such an object must not keep the server from becoming ready.
     return thrown instanceof StorageError || thrown instanceof StatusError ? undefined : [];
   }

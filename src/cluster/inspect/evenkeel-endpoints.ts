@@ -42,9 +42,9 @@ interface EvenkeelEndpointsParts {
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
-  const { env, config, client, store, peers, local, shared } = parts;
+  const { env, config, catalog, client, store, peers, local, shared } = parts;
   const cluster = clusterEndpoints(parts);
-  const inspect = inspectEndpoints({ env, config, kv: store.whole });
+  const inspect = inspectEndpoints({ env, config, catalog, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.
   const asOneOfMany = { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
 import { callInProcess, type InProcessResponse } from "../../client/in-process.ts";
 import { Query } from "../../serving/http/query.ts";
 import { parseRequestInfo } from "../../serving/http/request-info.ts";
@@ -25,7 +26,8 @@ function asking(kv: Pick<Kv, "range">): Asking {
   const clock = { at: 0 };
   const endpoints = inspectEndpoints({
     env: { clock: { now: () => 0, monotonic: () => clock.at, after: () => () => {} }, log: SILENT_LOG },
-    config: { release: "1.36", storageRoot: "/registry/", strictRelease: false },
+    config: { storageRoot: "/registry/", strictRelease: false },
+    catalog: openCatalog({ release: "1.36" }),
     kv,
   });
   const handle = (request: Parameters<Parameters<typeof callInProcess>[0]>[0]): ApiResponse => {
@@ -118,7 +120,8 @@ describe("a report that reads the store", () => {
     const kv = await plantedStore(CLAIM);
     const endpoints = inspectEndpoints({
       env: { clock: { now: () => 0, monotonic: () => 0, after: () => () => {} }, log: SILENT_LOG },
-      config: { release: "1.36", storageRoot: "/registry/", strictRelease: false },
+      config: { storageRoot: "/registry/", strictRelease: false },
+      catalog: openCatalog({ release: "1.36" }),
       kv,
     });
     const query = new Query("");

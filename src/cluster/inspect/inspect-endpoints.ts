@@ -13,7 +13,6 @@ import { storedVersions } from "./stored-versions.ts";
 import type { WalkOptions, WalkProgress } from "./walk-store.ts";
 import { badRequest, methodNotAllowed, tooManyRequests } from "../../meta/status-error.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
-import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { resolveRelease } from "../../objects/catalog/release-options.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { OptionError } from "../../base/option-error.ts";
@@ -23,7 +22,9 @@ export const INSPECT_PATHS: readonly string[] = ["/evenkeel/v1/rollback-check", 
 
 interface InspectParts {
   readonly env: Pick<BaseEnv, "clock" | "log">;
-  readonly config: { readonly release: ReleaseName; readonly storageRoot: string; readonly strictRelease: boolean };
+  readonly config: { readonly storageRoot: string; readonly strictRelease: boolean };
+  /** That of this server. */
+  readonly catalog: Pick<Catalog, "release" | "emulation">;
   readonly kv: Pick<Kv, "range">;
 }
 
@@ -56,13 +57,13 @@ export function inspectEndpoints(parts: InspectParts): (request: WithInfo) => Ap
   };
 }
 
-function storedVersionsWalk({ config }: InspectParts): Walk {
-  return (options) => storedVersions({ ...options, release: config.release });
+function storedVersionsWalk({ catalog }: InspectParts): Walk {
+  return (options) => storedVersions({ ...options, catalog });
 }
 
-function rollbackWalk({ config }: InspectParts, request: WithInfo): Walk {
+function rollbackWalk({ config, catalog }: InspectParts, request: WithInfo): Walk {
   const target = targetCatalog(config, request);
-  return (options) => rollbackCheck({ ...options, release: config.release, target });
+  return (options) => rollbackCheck({ ...options, release: catalog.release.name, target });
 }
 
 /** The catalog of the release to check, with the flags that its server would have. */
@@ -75,6 +76,7 @@ function targetCatalog({ strictRelease }: InspectParts["config"], { query }: Wit
       strictRelease,
       runtimeConfig: query.all("runtimeConfig"),
       featureGates: query.all("featureGates"),
+      emulatedVersion: query.all("emulatedVersion"),
     }).catalog;
   } catch (thrown) {
     if (thrown instanceof OptionError) throw badRequest(thrown.message);

@@ -1,4 +1,5 @@
 /** Determines the resource to which a key in the store belongs. */
+import type { GroupResource } from "../../meta/group-version.ts";
 import { storagePlaces, type StoragePlace } from "../../objects/catalog/storage-places.ts";
 
 type Location =
@@ -24,6 +25,23 @@ export function createLocator(storageRoot: string): (key: string) => Location {
       if (place !== undefined && end < rest.length - 1) return objectAt(place, rest.slice(end + 1));
     }
     return { kind: "unknown", prefix: unknownPrefix(rest, { first, second }) };
+  };
+}
+
+/**
+ * The returned function returns the resource to which a key belongs, also a custom resource; undefined for the records
+ * of the servers themselves.
+ */
+export function createResourceOfKey(storageRoot: string): (key: string) => GroupResource | undefined {
+  const locate = createLocator(storageRoot);
+  return (key) => {
+    if (!key.startsWith(storageRoot)) return undefined;
+    const found = locate(key);
+    if (found.kind === "object") return { group: found.place.group, resource: found.place.resource };
+    if (found.kind === "private") return undefined;
+    // The group of a custom resource contains a dot.
+    const [group = "", resource] = found.prefix.split("/");
+    return resource === undefined ? undefined : { group, resource };
   };
 }
 

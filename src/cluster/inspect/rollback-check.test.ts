@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openCatalog } from "../../objects/catalog/catalog.ts";
 import { type ReleaseName, RELEASES } from "../../objects/catalog/release.ts";
+import { resolveRelease } from "../../objects/catalog/release-options.ts";
 import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { storageOfRelease, storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { decideReading, rollbackCheck, type Reading } from "./rollback-check.ts";
@@ -61,6 +62,55 @@ describe("an object", () => {
     const reported = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
     expect(reported).toEqual({ kind: "ok" });
     expect(reading("1.36", "jobs", "batch/v1", "batch/v1=false").kind).toBe("unserved");
+  });
+});
+
+describe("a rollback from 1.37 to 1.36", () => {
+  const before = openCatalog({ release: "1.36" });
+
+  test("leaves no object unreadable that 1.37 wrote, of a resource that 1.36 serves by default", () => {
+    const checked = storagePlaces().flatMap((place) => {
+      const written = storageOfRelease(place, "1.37")?.storageVersion;
+      if (written === undefined || before.resource(place.group, place.resource) === undefined) return [];
+      expect(decideReading(before, place, written), place.resource).toEqual({ kind: "ok" });
+      return [place];
+    });
+    expect(checked.length).toBeGreaterThan(50);
+  });
+
+  test("leaves objects unreadable that have no version but alpha in 1.36, even if 1.37 emulated 1.36", () => {
+    const place = storagePlaces().find(({ resource }) => resource === "workloads")!;
+    for (const options of [{}, { emulatedVersion: ["1.36"] }]) {
+      const { catalog } = resolveRelease({ release: "1.37", ...options });
+      const written = storageOfRelease(place, catalog.release.name, catalog.emulation)!.storageVersion;
+      expect(written).toBe("scheduling.k8s.io/v1beta1");
+      expect(decideReading(before, place, written)).toEqual({
+        kind: "unreadable",
+        reason: "Kubernetes 1.36 reads workloads.scheduling.k8s.io in v1alpha2, not in v1beta1",
+      });
+    }
+  });
+});
+
+describe("a server of 1.37 that emulates 1.35", () => {
+  const target = resolveRelease({ release: "1.37", emulatedVersion: ["1.35"] }).catalog;
+  const place = storagePlaces().find(({ resource }) => resource === "mutatingadmissionpolicies")!;
+
+  test("reads every version that 1.37 reads, but serves only what 1.35 serves", () => {
+    expect(openCatalog({ release: "1.35" }).resource(place.group, place.resource)).toBeUndefined();
+    for (const version of ["v1", "v1beta1", "v1alpha1"])
+      expect(decideReading(target, place, `admissionregistration.k8s.io/${version}`)).toEqual({
+        kind: "unserved",
+        reason:
+          "Kubernetes 1.37 as 1.35 reads mutatingadmissionpolicies.admissionregistration.k8s.io, but serves no version of it by default",
+      });
+    expect(decideReading(target, place, "admissionregistration.k8s.io/v2").kind).toBe("unreadable");
+  });
+
+  test("is named with both releases by a check", async () => {
+    const kv = await plantedStore({ "mutatingadmissionpolicies/a": json("admissionregistration.k8s.io/v1") });
+    const check = await rollbackCheck({ ...walking(kv), release: "1.37", target });
+    expect(check).toMatchObject({ release: "1.37", to: "1.37 as 1.35", findings: [{ problem: "unserved" }] });
   });
 });
 

@@ -18,7 +18,8 @@ interface RollbackCheck extends Survey {
   readonly apiVersion: "evenkeel.io/v1";
   /** The release of the local server. */
   readonly release: ReleaseName;
-  readonly to: ReleaseName;
+  /** The release of the server after the rollback. If it emulates another release: "1.37 as 1.36". */
+  readonly to: string;
   /** Number of examined objects, without unreadable values. */
   readonly objects: number;
   /** Unreadable objects first, then sorted by resource and version. */
@@ -51,9 +52,9 @@ const NAMES_MAX = 1_000;
 
 /** Decides how a server with this catalog treats an object that is stored in this API version. */
 export function decideReading(target: Catalog, place: StoragePlace, apiVersion: string): Reading {
-  const release = `Kubernetes ${target.release.name}`;
+  const release = `Kubernetes ${effectiveName(target)}`;
   const resource = formatGroupResource(place);
-  const storage = storageOfRelease(place, target.release.name);
+  const storage = storageOfRelease(place, target.release.name, target.emulation);
   if (storage === undefined) return { kind: "unreadable", reason: `${release} does not know ${resource}` };
   const { decodableVersions } = storage;
   if (!decodableVersions.includes(apiVersion)) {
@@ -66,6 +67,11 @@ export function decideReading(target: Catalog, place: StoragePlace, apiVersion: 
   if (!isTheServers && target.resource(place.group, place.resource) === undefined)
     return { kind: "unserved", reason: `${release} reads ${resource}, but serves no version of it by default` };
   return { kind: "ok" };
+}
+
+/** The release as which the server behaves, with that of its binary if it is another: "1.37 as 1.36". */
+function effectiveName({ release: { name }, emulation }: Catalog): string {
+  return emulation === undefined || emulation.binary === name ? name : `${emulation.binary} as ${name}`;
 }
 
 /** `release` is that of the local server. */
@@ -101,7 +107,7 @@ export async function rollbackCheck(
     kind: "RollbackCheck",
     apiVersion: "evenkeel.io/v1",
     release,
-    to: target.release.name,
+    to: effectiveName(target),
     ...survey,
     objects,
     findings: findings.toSorted(byImportance),

@@ -1,15 +1,22 @@
 import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { storageVersionResource } from "../storageversion/objects.ts";
 
+interface StoredOnlyInOptions {
+  readonly storageRoot: string;
+  /** Whether a value must be written again for another reason than its version. */
+  readonly isOutdated?: (entry: Entry) => boolean;
+}
+
 /**
- * Whether all stored objects of the resource of a StorageVersion are stored in one given version. False if that is not
- * certain.
+ * Whether a rewrite of the stored objects of the resource of a StorageVersion would change none of them: all are stored
+ * in one given version, and none is outdated otherwise. False if that is not certain.
  */
 export function storedOnlyIn(
   cache: Pick<WatchCache, "catchUp" | "range">,
-  { storageRoot }: { readonly storageRoot: string },
+  { storageRoot, isOutdated = () => false }: StoredOnlyInOptions,
 ): (name: string, version: string) => Promise<boolean> {
   return async (name, version) => {
     const { group, resource } = storageVersionResource(name);
@@ -18,6 +25,6 @@ export function storedOnlyIn(
     const prefix = `${storageRoot}${place.prefix}/`;
     return cache
       .range(prefix, prefixEnd(prefix))
-      .every(({ corrupt, apiVersion }) => corrupt === undefined && apiVersion === version);
+      .every((entry) => entry.corrupt === undefined && entry.apiVersion === version && !isOutdated(entry));
   };
 }

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import { resolveRelease } from "../../objects/catalog/release-options.ts";
 import { storedVersions } from "./stored-versions.ts";
 import { json, plantedStore, protobuf, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
@@ -17,7 +19,7 @@ test("objects are counted by resource and stored version, in either encoding", a
     "example.com/widgets/default/w": json("example.com/v1"),
     "example.com/widgets/default/v": json("example.com/v1"),
   });
-  expect(await storedVersions({ ...walking(kv), release: "1.36" })).toEqual({
+  expect(await storedVersions({ ...walking(kv), catalog: openCatalog({ release: "1.36" }) })).toEqual({
     kind: "StoredVersions",
     apiVersion: "evenkeel.io/v1",
     release: "1.36",
@@ -49,13 +51,33 @@ test("objects are counted by resource and stored version, in either encoding", a
   });
 });
 
+test("a server that emulates a release writes the versions of the emulation, and reports the releases of both", async () => {
+  const policies = "admissionregistration.k8s.io";
+  const kv = await plantedStore({
+    "mutatingadmissionpolicies/a": json(`${policies}/v1`),
+    "resourceclaims/default/a": json("resource.k8s.io/v1"),
+  });
+  const writes = async (emulatedVersion: string[], minCompatibilityVersion: string[] = []): Promise<unknown> => {
+    const { catalog } = resolveRelease({ release: "1.37", emulatedVersion, minCompatibilityVersion });
+    const { release, binary, resources } = await storedVersions({ ...walking(kv), catalog });
+    return { release, binary, writes: resources.map((one) => one.writes) };
+  };
+  const claims = "resource.k8s.io/v1";
+  expect(await writes([])).toEqual({ release: "1.37", binary: undefined, writes: [`${policies}/v1`, claims] });
+  expect(await writes(["1.36"])).toEqual({
+    ...{ release: "1.36", binary: "1.37", writes: [`${policies}/v1beta1`, claims] },
+  });
+  expect(await writes(["1.36"], ["1.36"])).toMatchObject({ writes: [`${policies}/v1`, claims] });
+  expect(await writes([], ["1.34"])).toMatchObject({ release: "1.37", writes: [`${policies}/v1beta1`, claims] });
+});
+
 test("a store full of invalid values leads to a report of limited length", async () => {
   const numbers = Array.from({ length: 400 }, (_, index) => index);
   const kv = await plantedStore({
     ...Object.fromEntries(numbers.map((index) => [`pods/default/${index}`, json(`v${index}`)])),
     ...Object.fromEntries(numbers.map((index) => [`nonsense-${index}/x`, json("v1")])),
   });
-  const { resources, unknown } = await storedVersions({ ...walking(kv), release: "1.36" });
+  const { resources, unknown } = await storedVersions({ ...walking(kv), catalog: openCatalog({ release: "1.36" }) });
   expect(resources[0]!.versions).toHaveLength(17);
   expect(resources[0]!.versions).toContainEqual({ apiVersion: "(others)", objects: 384 });
   expect(unknown).toHaveLength(101);

@@ -40,7 +40,7 @@ export async function surveyStore(options: WalkOptions, visit: (found: FoundObje
   const locate = createLocator(options.storageRoot);
   const unknown = new Map<string, number>();
   let privateKeys = 0;
-  const walked = await walkStore(options, ({ key, value }) => {
+  const walked = await walkStore(options, ({ key, value, sealing }) => {
     const location = locate(key);
     if (location.kind === "private") {
       privateKeys++;
@@ -49,7 +49,9 @@ export async function surveyStore(options: WalkOptions, visit: (found: FoundObje
       unknown.set(prefix, (unknown.get(prefix) ?? 0) + 1);
     } else {
       const { place, namespace, name } = location;
-      visit({ place, name, ...(namespace === "" ? {} : { namespace }), apiVersion: storedApiVersion(value) });
+      // A value in clear may have a problem, too: the encryption configuration may not permit it.
+      const apiVersion = sealing?.problem === undefined ? storedApiVersion(value) : undefined;
+      visit({ place, name, ...(namespace === "" ? {} : { namespace }), apiVersion });
     }
   });
   const prefixes = [...unknown].map(([prefix, keys]) => ({ prefix, keys }));

@@ -20,7 +20,6 @@ import type { PeerTracker } from "./peer-tracker.ts";
 import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
 import { createServerTables, observeServers } from "./server-records.ts";
-import { RunOrder } from "./run-order.ts";
 import { createRoutingSource } from "./routing-source.ts";
 import { createListsUnread, excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
@@ -59,11 +58,7 @@ export function createPeers(parts: PeersParts): Peers {
   });
   const sources = (): readonly DiscoverySource[] => withoutShared(tracker?.sources() ?? [], isExcluded);
   const { observer, tasks: observing } = observeServers(parts, tables, identity.leases);
-  const order = new RunOrder();
-  const live = (): LiveIncarnations => {
-    const { servers, overdue } = observer.liveness;
-    return liveIncarnations(identity.self, { servers: order.newest(servers), overdue });
-  };
+  const live = (): LiveIncarnations => liveIncarnations(identity.self, observer.liveness);
   const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes, live });
   peerChanges.onCount(() => {
     changes.count();
@@ -113,6 +108,7 @@ export function createPeers(parts: PeersParts): Peers {
       hasUndescribed: () => !view().isSynced || undescribed().length > 0,
     },
     records: {
+      has: (id) => tables.hasRecord(id),
       endpoint: (id) => tables.endpoints.get(id),
       endpoints: () => tables.endpoints.all(),
       masterLeases: tables.masterLeases,

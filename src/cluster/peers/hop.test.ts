@@ -87,6 +87,16 @@ describe("the headers of a proxied request", () => {
     );
   });
 
+  test("of a watch do not accept a compressed response, in which this server could not find the end of an event", () => {
+    const rawHeaders = ["Accept-Encoding", "gzip"];
+    const to = (url: string) => userRequest({ headers: {}, url }, { rawHeaders, connection: H1 });
+    const [list, watch] = ["/api/v1/pods", "/api/v1/pods?watch=true"].map((url) =>
+      lines(hopHeaders(to(url), "audit", "here")),
+    );
+    expect(list).toContain("Accept-Encoding: gzip");
+    expect(watch).not.toContain("Accept-Encoding: gzip");
+  });
+
   test("contain the whole user: one line per group, escaped keys, and text as UTF-8 bytes", () => {
     const extra = { "example.com/a%b": ["1", "2"], ä: ["ö"] };
     const user = { name: "jäne", uid: "u-1", groups: ["a", "b,c"], extra };

@@ -23,7 +23,7 @@ const RESERVED_PREFIX = "x-kubernetes-peer-";
 
 export function hopHeaders(request: WithUser, auditId: string, selfId: string): string[] {
   const own = ["Audit-ID", auditId, PROXIED_BY_HEADER, selfId, ...GUARDS];
-  return forwardedHeaders(request, { user: request.user, isReserved, own });
+  return forwardedHeaders(request, { user: request.user, isReserved, own, isWatch: request.info.verb === "watch" });
 }
 
 /** The headers of requests that a server sends to its peers on its own behalf. */

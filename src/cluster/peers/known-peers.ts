@@ -10,6 +10,7 @@ export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
     id,
     calledAt: isIdGuessed === true ? address && authorityOf(address) : undefined,
     incarnation,
+    recordedRun: record?.incarnation,
     isKubeApiserver: release === undefined,
     release: record?.release,
     binaryVersion: record?.binaryVersion,

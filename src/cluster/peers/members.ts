@@ -51,7 +51,8 @@ function impliedStorage({ kube, document }: PeerView): ImpliedStorage | undefine
   const { release, binary, minCompatibility = release } = kube.version ?? unemulated(kube.assumedRelease ?? "");
   if (!isReleaseName(release) || !isReleaseName(binary) || !isReleaseName(minCompatibility)) return undefined;
   const serves: ImpliedStorage["serves"] = (question) => document.served.has({ ...question, subresource: "" });
-  if (release === binary) return { release, serves };
+  // A server may write other versions than its release by default, if its minimum compatibility version was set.
+  if (release === binary && kube.version?.minCompatibility === undefined) return { release, serves };
   const emulation = { binary, minCompatibility, isForwardCompatible: false, isRuntimeConfigForwardCompatible: false };
   return { release, emulation, serves };
 }

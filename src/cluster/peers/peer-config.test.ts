@@ -30,6 +30,7 @@ test("without options the mixed version proxy is enabled, but the server cannot 
     discoveryMode: "merged",
     discoveryMergeScope: "all",
     egress: { kind: "direct" },
+    unusedEgress: [],
     servers: new Map(),
     timing: DEFAULT_PEER_TIMING,
   });
@@ -97,10 +98,10 @@ describe("an invalid option is rejected with a message that names it:", () => {
     [{ discoveryMode: "x" }, '--discovery-mode must be one of merged, newest, local, not "x"'],
     [{ discoveryMergeScope: "x" }, '--discovery-merge-scope must be one of all, aggregated, not "x"'],
     [{ egress: EGRESS }, "the egress selector configuration is invalid: kind must be EgressSelectorConfiguration."],
-    [{ timing: { probeIntervalMs: 0 } }, "probeIntervalMs must be a whole number greater than zero, not 0"],
+    [{ timing: { probeIntervalMs: 0 } }, "--peer-probe-interval must be a whole number greater than zero, not 0"],
     [
       { timing: { fenceAfterMs: 15_000 } },
-      "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
+      "--fence-after must be less than --identity-lease-duration: a server must stop writing before its peers treat it as departed",
     ],
   ];
 

@@ -80,6 +80,8 @@ export interface PeerConfig {
   readonly discoveryMode: "merged" | "newest" | "local";
   readonly discoveryMergeScope: "all" | "aggregated";
   readonly egress: EgressConnection;
+  /** The egress selections with a proxy that the server does not use: it connects directly. */
+  readonly unusedEgress: readonly string[];
   /** The addresses of servers that write no endpoint record, by server ID. */
   readonly servers: ReadonlyMap<string, UpstreamAddress>;
   readonly timing: PeerTiming;
@@ -136,7 +138,7 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
     fieldLoss: oneOf("field-loss", options.fieldLoss ?? "route", ["warn", "route", "refuse"]),
     discoveryMode: oneOf("discovery-mode", options.discoveryMode ?? "merged", ["merged", "newest", "local"]),
     discoveryMergeScope: oneOf("discovery-merge-scope", options.discoveryMergeScope ?? "all", ["all", "aggregated"]),
-    egress: egressConnection(options.egress),
+    ...egressOf(options.egress),
     servers: namedServers(options.servers ?? []),
     timing: checkedTiming({ ...DEFAULT_PEER_TIMING, ...options.timing }),
   };
@@ -205,12 +207,12 @@ function oneOf<T extends string>(flag: string, value: string, allowed: readonly 
   return found;
 }
 
-function egressConnection(config: unknown): EgressConnection {
-  if (config === undefined) return { kind: "direct" };
+function egressOf(config: unknown): Pick<PeerConfig, "egress" | "unusedEgress"> {
+  if (config === undefined) return { egress: { kind: "direct" }, unusedEgress: [] };
   const parsed = parseEgressConfig(config);
   if (!parsed.isValid)
     throw new OptionError(`the egress selector configuration is invalid: ${parsed.problems.join(" ")}`);
-  return parsed.connection;
+  return { egress: parsed.connection, unusedEgress: parsed.unused };
 }
 
 function checkedTiming(timing: PeerTiming): PeerTiming {

@@ -51,6 +51,7 @@ class Peer {
       ask: createRequestPeer({ upstream: this.upstream, clock: this.world.clock }),
       address: { host: "127.0.0.1", port: 1 },
       peerId: "peer",
+      run: "run-1",
       known,
       timeoutMs: 1_000,
       signal: new AbortController().signal,
@@ -117,6 +118,22 @@ describe("a peer that supports aggregated discovery", () => {
       });
     expect((await named("peer").fetch()).groups).toHaveLength(2);
     await expect(named("other").fetch()).rejects.toThrow("its address leads to other");
+  });
+
+  test("must not respond in another run than the one of its record, not even to confirm the known document", async () => {
+    const inRun = (run: string): Peer =>
+      new Peer({
+        "/api": jsonUpstreamResponse(CORE, ["x-evenkeel-server-run", run, "ETag", '"a"']),
+        "/apis": ({ headers }) =>
+          headers.includes('"b"')
+            ? upstreamResponse(304, ["x-evenkeel-server-run", run])
+            : jsonUpstreamResponse(NAMED, ["ETag", '"b"']),
+      });
+    const first = await inRun("run-1").fetch();
+    expect(first.groups).toHaveLength(2);
+    expect((await inRun("run-1").fetch(first)).groups).toHaveLength(2);
+    await expect(inRun("run-2").fetch()).rejects.toThrow("it has restarted since it wrote its endpoint record");
+    await expect(inRun("run-2").fetch(first)).rejects.toThrow("it has restarted since it wrote its endpoint record");
   });
 });
 

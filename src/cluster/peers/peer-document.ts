@@ -4,7 +4,7 @@
  */
 import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
-import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
+import { SERVER_ID_HEADER, SERVER_RUN_HEADER } from "../../serving/discovery/handlers.ts";
 import type { WholeResponse } from "../../serving/http/own-request.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject } from "../../meta/json.ts";
@@ -33,6 +33,11 @@ interface FetchOptions {
   readonly address: UpstreamAddress;
   /** The server ID that is expected at the address. */
   readonly peerId: string;
+  /**
+   * The run that the record of the peer shows. In a store that was restored from a backup, this may be an earlier run,
+   * with other resources; undefined if the peer publishes none.
+   */
+  readonly run: string | undefined;
   readonly known: PeerDocument | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -74,7 +79,7 @@ export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocu
 }
 
 async function askPath(options: FetchOptions, target: string, etag: string | undefined): Promise<WholeResponse> {
-  const { ask, address, peerId, timeoutMs, signal } = options;
+  const { ask, address, peerId, run, timeoutMs, signal } = options;
   const condition = etag === undefined ? [] : ["If-None-Match", etag];
   const headers = ["Accept", ACCEPT, ...condition];
   const response = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
@@ -83,6 +88,8 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
   if (!isFine) throw new PeerResponseError(statusInWords(response.status));
   const answeredBy = response.header(SERVER_ID_HEADER) ?? peerId;
   if (answeredBy !== peerId) throw new PeerResponseError(`its address leads to ${serverIn(answeredBy)}`);
+  if (run !== undefined && (response.header(SERVER_RUN_HEADER) ?? run) !== run)
+    throw new PeerResponseError("it has restarted since it wrote its endpoint record");
   return response;
 }
 

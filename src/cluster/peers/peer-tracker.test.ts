@@ -33,17 +33,15 @@ function knownPeer(more: Partial<KnownPeer> = {}): KnownPeer {
   };
 }
 
-function documentWith(resource: string): UpstreamResponse {
+function documentWith(resource: string, headers: readonly string[] = []): UpstreamResponse {
   const resources = [{ resource, responseKind: {}, scope: "Namespaced", singularResource: "x", verbs: ["get"] }];
   const versions = [{ version: "v1", freshness: "Current", resources }];
-  return aggregated([{ metadata: { name: "example.com" }, versions }], resource);
+  return aggregated([{ metadata: { name: "example.com" }, versions }], resource, headers);
 }
 
-function aggregated(items: readonly object[], etag: string): UpstreamResponse {
-  return jsonUpstreamResponse({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items }, [
-    "ETag",
-    etag,
-  ]);
+function aggregated(items: readonly object[], etag: string, headers: readonly string[] = []): UpstreamResponse {
+  const body = { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items };
+  return jsonUpstreamResponse(body, ["ETag", etag, ...headers]);
 }
 
 class Scene implements AsyncDisposable {
@@ -63,6 +61,8 @@ class Scene implements AsyncDisposable {
   changes = 0;
   /** The status of responses to requests for the discovery document. */
   documentStatus = 200;
+  /** The run in which the peer says that it responds. */
+  run = "one";
   /** Called for each request without a response, with a function that breaks it off. */
   onPending: (breakOff: () => void) => void = () => {};
   /** Warnings, with their fields. */
@@ -106,9 +106,10 @@ class Scene implements AsyncDisposable {
     if (target === "/version")
       return this.version === undefined ? upstreamResponse(403) : jsonUpstreamResponse(this.version);
     if (target.startsWith("/readyz")) return upstreamResponse(200, [], "[+]poststarthook/other ok\n");
-    if (target === "/api") return headers.includes("core") ? upstreamResponse(304) : aggregated([], "core");
+    const run = ["x-evenkeel-server-run", this.run];
+    if (target === "/api") return headers.includes("core") ? upstreamResponse(304, run) : aggregated([], "core");
     if (target !== "/apis") return upstreamResponse(200, [], "ok");
-    return headers.includes(this.serves) ? upstreamResponse(304) : documentWith(this.serves);
+    return headers.includes(this.serves) ? upstreamResponse(304, run) : documentWith(this.serves, run);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -159,6 +160,17 @@ describe("a peer", () => {
     scene.unread = ["gadgets"];
     await scene.world.advance(60_000);
     expect(scene.asked("/apis")).toBe(1);
+  });
+
+  test.each([
+    ["with an endpoint record is not", "one", false],
+    ["with only an identity lease, which any client can forge, is", undefined, true],
+  ])("%s described by a response of another run", async (_peer, recordedRun, isDescribed) => {
+    await using scene = new Scene();
+    scene.run = "two";
+    scene.tracker.update([knownPeer({ recordedRun })]);
+    await scene.world.advance(600);
+    expect(scene.view).toMatchObject({ isReachable: true, isDescribed });
   });
 
   test("without an address is not called and does not delay readiness", async () => {

@@ -80,6 +80,8 @@ export interface PeerDocuments {
 
 /** The records that servers have published about themselves, for status reports. */
 interface PeerRecords {
+  /** Whether the store shows that the server with this ID exists: it has an endpoint record or a starting record. */
+  readonly has: (id: string) => boolean;
   readonly endpoint: (id: string) => EndpointRecord | undefined;
   /** The endpoint records of all servers, this one included. */
   readonly endpoints: () => readonly EndpointRecord[];

@@ -14,27 +14,27 @@ describe("timing", () => {
   test.each([
     [
       { leaseRenewMs: 5_000 },
-      "leaseRenewMs is too long: the identity lease must be renewed more than twice within fenceAfterMs",
+      "--identity-lease-renew-interval is too long: the identity lease must be renewed more than twice within --fence-after",
     ],
     [
       { fenceAfterMs: 15_000, endpointTtlSeconds: 20 },
-      "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
+      "--fence-after must be less than --identity-lease-duration: a server must stop writing before its peers treat it as departed",
     ],
     [
       { endpointRefreshMs: 8_000 },
-      "endpointRefreshMs is too long: the endpoint record must be refreshed more than twice within endpointTtlSeconds",
+      "--peer-endpoint-refresh is too long: the endpoint record must be refreshed more than twice within --peer-endpoint-ttl",
     ],
     [
       { fenceAfterMs: 12_000, endpointTtlSeconds: 12 },
-      "fenceAfterMs must be less than endpointTtlSeconds: a server must stop writing before its endpoint record expires",
+      "--fence-after must be less than --peer-endpoint-ttl: a server must stop writing before its endpoint record expires",
     ],
     [
       { endpointRefreshMs: 10_000, endpointTtlSeconds: 30 },
-      "endpointRefreshMs must be less than fenceAfterMs: a server must renew its endpoint record before it is fenced",
+      "--peer-endpoint-refresh must be less than --fence-after: a server must renew its endpoint record before it is fenced",
     ],
-    [{ probeIntervalMs: 0 }, "probeIntervalMs must be a whole number greater than zero, not 0"],
+    [{ probeIntervalMs: 0 }, "--peer-probe-interval must be a whole number greater than zero, not 0"],
     [{ leaseMarginMs: NaN }, "leaseMarginMs must be a whole number greater than zero, not NaN"],
-    [{ endpointTtlSeconds: 15.5 }, "endpointTtlSeconds must be a whole number greater than zero, not 15.5"],
+    [{ endpointTtlSeconds: 15.5 }, "--peer-endpoint-ttl must be a whole number greater than zero, not 15.5"],
   ])("%o is rejected", (change, sentence) => {
     expect(timingErrors({ ...DEFAULT_PEER_TIMING, ...change })).toEqual([sentence]);
   });

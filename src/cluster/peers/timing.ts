@@ -58,29 +58,43 @@ export const DEFAULT_PEER_TIMING: PeerTiming = {
   departedGraceMs: 10 * 60_000,
 };
 
+/** The settings that are flags, for messages. */
+const FLAGS: Readonly<Record<string, string>> = {
+  probeIntervalMs: "--peer-probe-interval",
+  probeMissesMax: "--peer-probe-misses",
+  endpointTtlSeconds: "--peer-endpoint-ttl",
+  endpointRefreshMs: "--peer-endpoint-refresh",
+  leaseDurationSeconds: "--identity-lease-duration",
+  leaseRenewMs: "--identity-lease-renew-interval",
+  fenceAfterMs: "--fence-after",
+  departedGraceMs: "--departed-grace",
+};
+
 /** Describes the invalid settings, one sentence each; empty if there are none. */
 export function timingErrors(timing: PeerTiming): string[] {
   const errors = Object.entries(timing)
     .filter(([, value]) => !Number.isSafeInteger(value) || value <= 0)
-    .map(([name, value]) => `${name} must be a whole number greater than zero, not ${value}`);
+    .map(([name, value]) => `${FLAGS[name] ?? name} must be a whole number greater than zero, not ${value}`);
   const { fenceAfterMs, leaseRenewMs, leaseDurationSeconds, endpointRefreshMs, endpointTtlSeconds } = timing;
   if (leaseRenewMs * 2 >= fenceAfterMs)
-    errors.push("leaseRenewMs is too long: the identity lease must be renewed more than twice within fenceAfterMs");
+    errors.push(
+      "--identity-lease-renew-interval is too long: the identity lease must be renewed more than twice within --fence-after",
+    );
   if (fenceAfterMs >= leaseDurationSeconds * 1000)
     errors.push(
-      "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
+      "--fence-after must be less than --identity-lease-duration: a server must stop writing before its peers treat it as departed",
     );
   if (endpointRefreshMs >= fenceAfterMs)
     errors.push(
-      "endpointRefreshMs must be less than fenceAfterMs: a server must renew its endpoint record before it is fenced",
+      "--peer-endpoint-refresh must be less than --fence-after: a server must renew its endpoint record before it is fenced",
     );
   if (fenceAfterMs >= endpointTtlSeconds * 1000)
     errors.push(
-      "fenceAfterMs must be less than endpointTtlSeconds: a server must stop writing before its endpoint record expires",
+      "--fence-after must be less than --peer-endpoint-ttl: a server must stop writing before its endpoint record expires",
     );
   if (endpointRefreshMs * 2 >= endpointTtlSeconds * 1000)
     errors.push(
-      "endpointRefreshMs is too long: the endpoint record must be refreshed more than twice within endpointTtlSeconds",
+      "--peer-endpoint-refresh is too long: the endpoint record must be refreshed more than twice within --peer-endpoint-ttl",
     );
   return errors;
 }

@@ -28,6 +28,8 @@ export interface KnownPeer {
   readonly calledAt?: string | undefined;
   /** The ID of the run, which changes whenever the server restarts. */
   readonly incarnation: string | undefined;
+  /** The run that the endpoint record shows. Undefined without one, because any client can forge the run of a lease. */
+  readonly recordedRun?: string | undefined;
   /** True if the server publishes no release: it is a kube-apiserver, or only its identity lease is known. */
   readonly isKubeApiserver: boolean;
   /** The release in the endpoint record. */
@@ -315,7 +317,7 @@ export class TrackedPeer {
     const request = { ask, address, timeoutMs: timing.documentTimeoutMs, signal };
     try {
       const [document, facts] = await Promise.all([
-        fetchPeerDocument({ ...request, peerId: asked.id, known: this.#document }),
+        fetchPeerDocument({ ...request, peerId: asked.id, run: asked.recordedRun, known: this.#document }),
         this.isKubeApiserver ? fetchKubeFacts(request) : NO_FACTS,
       ]);
       // If the peer has meanwhile restarted with other resources or another address, the document is dropped: that

@@ -80,15 +80,15 @@ interface AgreementParts {
   readonly serverId: string;
   readonly agreed: Pick<AgreedEncodings, "encodings" | "resources" | "keyPrefix">;
   readonly members: (isComplete: () => boolean) => Members;
-  /** False while another process uses the same server ID. */
-  readonly isOwner: () => boolean;
+  /** Why this server must not publish its entries now; undefined if it may. */
+  readonly withheldBecause: () => string | undefined;
   /** Calls `open` when a published resource may be written. If absent, that is at once. */
   readonly whenPublished?: (name: string, open: () => void) => void;
   readonly tasks?: readonly BackgroundTask[];
 }
 
 export function createAgreement(parts: AgreementParts): StorageVersions {
-  const { env, metrics, client, serverId, agreed, isOwner, whenPublished = (_, open) => open() } = parts;
+  const { env, metrics, client, serverId, agreed, withheldBecause, whenPublished = (_, open) => open() } = parts;
   const { clock, random, log } = env;
   const { encodings, resources, keyPrefix } = agreed;
   const members = parts.members(() => publisher.isComplete);
@@ -101,7 +101,7 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
     metrics,
     serverId,
     resources,
-    isOwner,
+    withheldBecause,
     onPublished: (name) => whenPublished(name, () => encodings.published(name)),
   });
   parts.cache.epoch.onChange(() => {

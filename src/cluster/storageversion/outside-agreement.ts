@@ -9,6 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
+import { isEncrypted } from "../../storage/encryption/providers.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../../storage/kv.ts";
 import { settle } from "./agreement.ts";
 import { STORAGE_STATE_KEY } from "./migration/storage-state.ts";
@@ -24,7 +25,7 @@ interface OutsideAgreement {
 /** Maximum number of attempts. Each conflict means that another server has just published. */
 const RACES_MAX = 20;
 
-/** Throws a StorageError if the store fails. */
+/** Throws a StorageError if the store fails, or if a value cannot be decrypted. */
 export async function standOutsideAgreement(outside: OutsideAgreement): Promise<void> {
   const { kv, config } = outside;
   const { group, resource } = STORAGE_VERSION_TYPE;
@@ -43,6 +44,7 @@ async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
   const { key } = found;
   let current: KeyValue | undefined = found;
   for (let race = 0; race < RACES_MAX && current !== undefined; race++) {
+    rejectEncrypted(current);
     const next = decide(current.value);
     if (next === undefined) return;
     const expectedRevision: number = current.modRevision;
@@ -53,6 +55,15 @@ async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
     current = result.current;
   }
   if (current !== undefined) throw new StorageError("overloaded", `other servers keep changing ${key}`);
+}
+
+/**
+ * The object of an agreement that this server cannot decrypt would stay as it is, and other servers would rely on it.
+ */
+function rejectEncrypted({ key, value, sealing }: KeyValue): void {
+  if (sealing?.problem === undefined && !isEncrypted(value)) return;
+  const why = sealing?.problem ?? "the value is encrypted, and this server has no encryption configuration";
+  throw new StorageError("unavailable", `${key} cannot be changed: ${why}`);
 }
 
 function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): Buffer | undefined {

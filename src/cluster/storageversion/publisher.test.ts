@@ -38,7 +38,7 @@ class Publishing {
   readonly logged: string[] = [];
   readonly publisher: Publisher;
   readonly stop = new AbortController();
-  isOwner = true;
+  withheldBecause: string | undefined;
   readonly running: Promise<void>;
   readonly all: Promise<void>;
 
@@ -64,7 +64,7 @@ class Publishing {
       ...{ members: this.members, clock, random: this.world.randomFor("queue"), metrics: new MetricsRegistry() },
       log: { debug: tell, info: tell, warn: tell, error: tell },
       ...{ serverId: SELF, resources },
-      isOwner: () => this.isOwner,
+      withheldBecause: () => this.withheldBecause,
       onPublished: (name) => void this.published.push(name),
     });
     this.running = this.publisher.run(this.stop.signal);
@@ -233,11 +233,14 @@ describe("conflicts and errors", () => {
     await publishing.world.run(publishing.all);
   });
 
-  test("a server publishes nothing while another process uses its ID", async () => {
+  test("a server publishes nothing while its entries are withheld, and everything afterwards", async () => {
     const publishing = new Publishing();
-    publishing.isOwner = false;
+    publishing.withheldBecause = "duplicate server ID";
     await publishing.world.advance(5_000);
     expect(publishing.api.writes).toEqual([]);
+    publishing.withheldBecause = undefined;
+    await publishing.world.advance(5_000);
+    expect(publishing.api.writes).not.toEqual([]);
     await publishing.end();
   });
 });

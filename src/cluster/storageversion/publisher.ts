@@ -46,8 +46,8 @@ interface PublisherOptions {
   readonly metrics: MetricsRegistry;
   readonly serverId: string;
   readonly resources: readonly StoredResourceVersions[];
-  /** False while another process uses our ID. That process then publishes the entries. */
-  readonly isOwner: () => boolean;
+  /** Why this server must not publish now; undefined if it may. */
+  readonly withheldBecause: () => string | undefined;
   readonly onPublished: (name: string) => void;
 }
 
@@ -234,7 +234,8 @@ export class Publisher {
   }
 
   async #publish(name: string, signal: AbortSignal): Promise<void> {
-    if (!this.#options.isOwner()) throw new Error("duplicate server ID");
+    const withheldBecause = this.#options.withheldBecause();
+    if (withheldBecause !== undefined) throw new Error(withheldBecause);
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     let known = this.#informer.get({ name });
     let isTrusted = this.#informer.isOfCurrentHistory && revisionOf(known) >= (this.#written.revision(name) ?? 0);

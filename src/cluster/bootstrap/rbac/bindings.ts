@@ -1,7 +1,8 @@
 /** The default role bindings: which subjects have the default roles. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
-import { CONTROLLER_ROLES } from "./controller-roles.ts";
+import type { Serves } from "../served-version.ts";
+import { controllerRoles } from "./controller-roles.ts";
 
 export interface BindingData {
   readonly name: string;
@@ -35,7 +36,15 @@ const within = (namespace: string, name: string, ...subjects: JsonObject[]): Bin
 const CONTROLLER_MANAGER = user("system:kube-controller-manager");
 const SCHEDULER = user("system:kube-scheduler");
 
-export const BINDINGS: readonly BindingData[] = [
+export function bindings(serves: Serves): BindingData[] {
+  return [...BINDINGS, ...Object.keys(controllerRoles(serves)).map(controllerBinding)];
+}
+
+function controllerBinding(name: string): BindingData {
+  return everywhere(`${CONTROLLER_PREFIX}${name}`, systemAccount(name));
+}
+
+const BINDINGS: readonly BindingData[] = [
   everywhere("cluster-admin", group("system:masters")),
   everywhere("system:basic-user", group("system:authenticated")),
   everywhere("system:discovery", group("system:authenticated")),
@@ -49,7 +58,6 @@ export const BINDINGS: readonly BindingData[] = [
   everywhere("system:public-info-viewer", group("system:authenticated"), group("system:unauthenticated")),
   everywhere("system:service-account-issuer-discovery", group("system:serviceaccounts")),
   everywhere("system:volume-scheduler", SCHEDULER),
-  ...Object.keys(CONTROLLER_ROLES).map((name) => everywhere(`${CONTROLLER_PREFIX}${name}`, systemAccount(name))),
   within("kube-public", "system:controller:bootstrap-signer", systemAccount("bootstrap-signer")),
   {
     name: "system::extension-apiserver-authentication-reader",

@@ -1,11 +1,21 @@
 import { expect, test } from "vitest";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { Serves } from "../served-version.ts";
 import { bootstrapRoles } from "./bootstrap-roles.ts";
 
-const serves: Serves = (group, resource, namespace = "") => ({
-  ...{ group, resource, namespace, version: "v1", apiVersion: `${group}/v1`, collection: `/${namespace}/${resource}` },
-});
+const MIGRATIONS = "storagemigration.k8s.io";
+
+/** `migrations`: the version in which migrations are served. */
+function servesAll(migrations?: string): Serves {
+  return (group, resource, namespace = "") => {
+    const version = group === MIGRATIONS ? migrations : "v1";
+    if (version === undefined) return undefined;
+    const collection = `/${namespace}/${resource}`;
+    return { group, resource, namespace, version, apiVersion: `${group}/${version}`, collection };
+  };
+}
+
+const serves = servesAll();
 
 function placeOf(object: JsonObject): string {
   const metadata = objectAt(object, "metadata");
@@ -22,6 +32,20 @@ test("there are as many roles and bindings as in kubernetes, and one more Cluste
   const counts = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map((name) => made(name).length);
   expect(counts).toEqual([69 + 1, 50, 7, 7]);
 });
+
+test.each([
+  ["v1", ["list", "patch"]],
+  ["v1beta1", ["create", "list", "patch"]],
+])(
+  "the storage version migrator has a role if its API is served, and with %s it may %j everything",
+  (version, verbs) => {
+    const name = "system:controller:storage-version-migrator-controller";
+    const found = bootstrapRoles(servesAll(version)).filter(({ object }) => placeOf(object) === `/${name}`);
+    expect(found.map(({ object }) => object["kind"])).toEqual(["ClusterRole", "ClusterRoleBinding"]);
+    expect(objectsAt(found[0]!.object, "rules")[0]).toEqual({ verbs, apiGroups: ["*"], resources: ["*"] });
+    expect(bootstrapRoles(serves).some(({ object }) => placeOf(object) === `/${name}`)).toBe(false);
+  },
+);
 
 test("every binding references a role that is created too", () => {
   const roles = new Set([...made("clusterroles"), ...made("roles")].map(placeOf));

@@ -6,9 +6,9 @@ import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { OwnedObject } from "../owned-object.ts";
 import type { ServedAt, Serves } from "../served-version.ts";
-import { BINDINGS, CONTROLLER_PREFIX, type BindingData } from "./bindings.ts";
+import { bindings, CONTROLLER_PREFIX, type BindingData } from "./bindings.ts";
 import { AGGREGATED_INTO, AGGREGATED_ROLES, CLUSTER_ROLES } from "./cluster-roles.ts";
-import { CONTROLLER_ROLES } from "./controller-roles.ts";
+import { controllerRoles } from "./controller-roles.ts";
 import { NAMESPACED_ROLES } from "./namespaced-roles.ts";
 import { EVENKEEL_ROLES } from "./evenkeel-roles.ts";
 import { AUTO_UPDATE, bindingCorrection, mustBeReplaced, roleCorrection } from "./reconcile.ts";
@@ -16,7 +16,11 @@ import { AUTO_UPDATE, bindingCorrection, mustBeReplaced, roleCorrection } from "
 const LABELS: JsonObject = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 export function bootstrapRoles(serves: Serves): OwnedObject[] {
-  return [...clusterRoles(serves), ...namespacedRoles(serves), ...BINDINGS.flatMap((data) => binding(serves, data))];
+  return [
+    ...clusterRoles(serves),
+    ...namespacedRoles(serves),
+    ...bindings(serves).flatMap((data) => binding(serves, data)),
+  ];
 }
 
 function clusterRoles(serves: Serves): OwnedObject[] {
@@ -29,7 +33,7 @@ function clusterRoles(serves: Serves): OwnedObject[] {
     ...Object.entries({ ...CLUSTER_ROLES, ...EVENKEEL_ROLES }).map(([name, rules]) =>
       role(at, { name, labels: aggregationLabels(name), rules }),
     ),
-    ...Object.entries(CONTROLLER_ROLES).map(([name, rules]) =>
+    ...Object.entries(controllerRoles(serves)).map(([name, rules]) =>
       role(at, { name: `${CONTROLLER_PREFIX}${name}`, labels: {}, rules }),
     ),
   ];

@@ -1,8 +1,31 @@
 /** The permissions of each of kubernetes' controllers, whether it runs here or in kube-controller-manager. */
+import type { Serves } from "../served-version.ts";
 import { WRITE_EVENTS, change, mayCreate, follow, may, read, type RoleRules } from "./notation.ts";
 
 /** Keyed by the name of the controller's service account in kube-system. */
-export const CONTROLLER_ROLES: RoleRules = {
+export function controllerRoles(serves: Serves): RoleRules {
+  const migrations = serves(MIGRATION_GROUP, "storageversionmigrations")?.version;
+  return migrations === undefined ? CONTROLLER_ROLES : { ...CONTROLLER_ROLES, ...migratorRole(migrations) };
+}
+
+const MIGRATION_GROUP = "storagemigration.k8s.io";
+
+/**
+ * As kubernetes: without the API there is no role. Before v1, the controller migrates an object by server-side apply,
+ * for which it must be allowed to create the object.
+ */
+function migratorRole(version: string): RoleRules {
+  return {
+    "storage-version-migrator-controller": [
+      may(version === "v1" ? "list patch" : "create list patch", "*", "*"),
+      may("get", "apiextensions.k8s.io", "customresourcedefinitions"),
+      may("patch", "apiextensions.k8s.io", "customresourcedefinitions/status"),
+      may("update", MIGRATION_GROUP, "storageversionmigrations/status"),
+    ],
+  };
+}
+
+const CONTROLLER_ROLES: RoleRules = {
   "attachdetach-controller": [
     follow("core", "persistentvolumeclaims persistentvolumes"),
     read("core", "nodes"),

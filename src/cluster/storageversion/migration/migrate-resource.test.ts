@@ -50,7 +50,7 @@ const isPatchOf = (call: Call, index: number): boolean =>
   call.method === "PATCH" && call.name === widget(index).metadata.name;
 
 describe("a pass", () => {
-  test("lists in pages of the given size, and patches each object with only its uid and resourceVersion", async () => {
+  test("lists in pages of the given size, and patches each object with only its resourceVersion", async () => {
     const cluster = clusterWith(1_001);
     const outcome = await pass(cluster);
     expect(outcome).toMatchObject({ kind: "done", progress: { migrated: 1_001, failed: 0, total: 1_001 } });
@@ -60,7 +60,7 @@ describe("a pass", () => {
     const [first] = cluster.patches();
     expect(first?.path).toBe("/apis/example.io/v1/namespaces/default/widgets/w00000");
     expect(first?.query.get("fieldManager")).toBe("storage-version-migrator-controller");
-    expect(first?.body).toEqual({ metadata: { uid: "uid-w00000", resourceVersion: "101" } });
+    expect(first?.body).toEqual({ metadata: { resourceVersion: "101" } });
   });
 
   test("patches cluster-scoped objects at their own path", async () => {

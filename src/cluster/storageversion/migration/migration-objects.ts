@@ -124,9 +124,15 @@ export function failed(message: string): Outcome {
   return { type: "Failed", status: "True", reason: "StorageVersionMigrationFailed", message };
 }
 
-export function progressMessage(progress: MigrationProgress, transientError?: string): string {
-  const trouble = transientError === undefined ? "" : `; transient error: ${transientError}`;
-  return `${RUNNING.message}, ${progressText(progress)}${trouble}`;
+/** As kubernetes, which reports no progress between errors, with an estimate of the time that is left. */
+export function progressMessage(progress: MigrationProgress): string {
+  const { secondsLeft } = progress;
+  const estimate = secondsLeft === undefined || secondsLeft === 0 ? "" : `, about ${durationText(secondsLeft)} left`;
+  return `${countsMessage(progress)}${estimate}`;
+}
+
+export function pausedMessage(progress: MigrationProgress, transientError: string): string {
+  return `${countsMessage(progress)}; transient error: ${transientError}`;
 }
 
 export function failureMessage({ failed: count, migrated, failures }: MigrationProgress): string {
@@ -136,11 +142,12 @@ export function failureMessage({ failed: count, migrated, failures }: MigrationP
   return `${count}/${count + migrated} not yet migrated. migration encountered unhandled error: ${text}`;
 }
 
-function progressText({ migrated, total, secondsLeft }: MigrationProgress): string {
-  if (total === undefined) return `${migrated} objects migrated so far`;
-  if (total === migrated) return `${total} objects verified migrated`;
-  const left = `${total - migrated}/${total} objects not yet migrated`;
-  return secondsLeft === undefined ? left : `${left}, about ${durationText(secondsLeft)} left`;
+function countsMessage({ migrated, total }: MigrationProgress): string {
+  if ((total ?? migrated) === 0) return RUNNING.message;
+  if (total === undefined) return `${RUNNING.message}, ${migrated} objects migrated so far`;
+  const counts =
+    total === migrated ? `${total} objects verified migrated` : `${total - migrated}/${total} objects not yet migrated`;
+  return `${RUNNING.message}, ${counts}`;
 }
 
 function durationText(seconds: number): string {

@@ -35,8 +35,8 @@ export interface MigrationOptions {
   readonly states: StorageStates;
   readonly metrics: MigrationMetrics;
   /**
-   * Whether all stored objects of the resource of this StorageVersion are stored in the given version at present. False
-   * if that is not certain.
+   * Whether all stored objects of the resource of this StorageVersion are stored in the given version at present, so
+   * that a migration would change none. False if that is not certain.
    */
   readonly isStoredOnlyIn?: (name: string, version: string) => Promise<boolean>;
 }

@@ -18,7 +18,6 @@ export interface ServedType {
 export interface ListedObject {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
   readonly resourceVersion: string;
 }
 
@@ -53,22 +52,23 @@ export async function listPage(
 }
 
 /**
- * Patches the object without a change. The server stores it again if it is stored in another version, and does nothing
- * otherwise.
+ * Patches the object without a change. The server decides whether the stored value is outdated, such as stored in
+ * another version, and stores the object again only then. So callers send the patch for every object, and need not know
+ * all reasons for which a value can be outdated.
  */
 export async function rewriteObject(
   client: Client,
   type: ServedType,
   { object, signal }: { readonly object: ListedObject; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { namespace, name, uid, resourceVersion } = object;
+  const { namespace, name, resourceVersion } = object;
   const place: ResourceType = { ...type, namespaced: namespace !== "" };
   await client.request({
     method: "PATCH",
     target: resourcePath(place, { namespace, name }) + queryText({ fieldManager: FIELD_MANAGER }),
     headers: { accept: OBJECT_ACCEPT },
     // If another client has changed the object, or replaced it under the same name, the patch fails with a conflict.
-    body: { metadata: { resourceVersion, uid } },
+    body: { metadata: { resourceVersion } },
     contentType: "application/merge-patch+json",
     signal,
     timeoutMs: REQUEST_TIMEOUT_MS,
@@ -96,7 +96,6 @@ function toObject(item: unknown): ListedObject {
   return {
     namespace: stringAt(metadata, "namespace"),
     name: stringAt(metadata, "name"),
-    uid: stringAt(metadata, "uid"),
     resourceVersion: stringAt(metadata, "resourceVersion"),
   };
 }

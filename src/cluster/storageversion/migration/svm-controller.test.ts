@@ -310,8 +310,9 @@ describe("if requests for objects fail,", () => {
     using running = t.start();
     await t.cluster.world.advance(1_000);
     const [said] = t.conditions("first");
-    expect(said).toMatch(/^Running=True MigrationRunning: The migration is running, 1\/2 objects not yet migrated/);
-    expect(said).toMatch(/; transient error: as the test says: TooManyRequests$/);
+    expect(said).toBe(
+      "Running=True MigrationRunning: The migration is running, 1/2 objects not yet migrated; transient error: as the test says: TooManyRequests",
+    );
     // The status updates of the controller itself do not trigger it.
     expect(t.cluster.patches().filter(({ name }) => name === "w00001")).toHaveLength(1);
     t.cluster.before = () => undefined;
@@ -495,6 +496,73 @@ describe("the agreement of the servers", () => {
     expect(t.cluster.patches()).toHaveLength(20);
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 10 });
   });
+});
+
+describe("beside kube-controller-manager, which carries out the same migration,", () => {
+  const condition = (type: string, reason: string, message: string): Json => ({
+    ...{ type, status: "True", reason, message, lastTransitionTime: "2030-01-01T00:00:00Z" },
+  });
+  const RUNS = condition("Running", "MigrationRunning", "The migration is running, 5 objects verified migrated");
+
+  function succeed(t: SvmTest): void {
+    const object = t.cluster.object("storageversionmigrations", "first");
+    const conditions = [RUNS, condition("Succeeded", "StorageVersionMigrationSucceeded", "Migration completed")];
+    t.cluster.put("storageversionmigrations", { ...object, status: { ...object.status, conditions } });
+  }
+
+  test("a migration whose objects the other controller has just written succeeds, and sends one patch for each object", async () => {
+    const t = new SvmTest({ count: 5 });
+    t.cluster.before = ({ method, name }) => {
+      const isOutdated = t.cluster.object("widgets", name, "default")?.metadata.labels === undefined;
+      if (method === "PATCH" && isOutdated)
+        t.cluster.put("widgets", { metadata: { namespace: "default", name, labels: { by: "other" } } }, V2);
+      return undefined;
+    };
+    t.migration("first", { status: { conditions: [RUNS], resourceVersion: "105" } });
+    await t.term();
+    expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
+    expect(t.cluster.patches()).toHaveLength(5);
+    expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 5 });
+  });
+
+  test("a migration that the other controller ends stays ended, and is no longer running", async () => {
+    const t = new SvmTest({ count: 5 });
+    t.cluster.after = ({ method, name }) => {
+      if (method === "PATCH" && name === "w00003") succeed(t);
+    };
+    t.cluster.before = ({ method, name }) =>
+      method === "PATCH" && name === "w00004" ? rejection(403, "Forbidden") : undefined;
+    t.migration("first");
+    await t.term();
+    expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
+  });
+
+  test("a checkpoint that the other controller has chosen is kept, and conflicts about the status are retried", async () => {
+    const t = new SvmTest({ count: 5 });
+    let conflicts = 3;
+    t.cluster.before = ({ method, resource }) =>
+      method === "PUT" && resource === "storageversionmigrations" && conflicts-- > 0
+        ? rejection(409, "Conflict")
+        : undefined;
+    t.migration("first", { status: { resourceVersion: "103" } });
+    await t.term();
+    expect(conflicts).toBeLessThan(0);
+    expect(t.status("first").resourceVersion).toBe("103");
+    expect(t.cluster.patches().map(({ name }) => name)).toEqual(["w00000", "w00001", "w00002"]);
+    expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
+  });
+});
+
+test("objects that are deleted meanwhile count as migrated", async () => {
+  const t = new SvmTest({ count: 5 });
+  t.cluster.before = ({ method, name }) => {
+    if (method === "PATCH") t.cluster.remove("widgets", name, "default");
+    return undefined;
+  };
+  t.migration("first");
+  await t.term();
+  expect(t.cluster.patches()).toHaveLength(5);
+  expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
 });
 
 describe("a controller that is killed", () => {

@@ -29,6 +29,7 @@ import {
   migrationType,
   nextMigration,
   NO_LONGER_RUNNING,
+  pausedMessage,
   progressMessage,
   RUNNING,
   running,
@@ -260,7 +261,7 @@ class MigrationController {
       case "refused":
         return this.#fail(turn, `migration encountered unhandled error: ${outcome.why}`);
       case "paused":
-        await this.#say(turn, [running(progressMessage(progress, outcome.why))]);
+        await this.#say(turn, [running(pausedMessage(progress, outcome.why))]);
         return { requeueAfterMs: outcome.retryAfterMs };
       case "stopped":
         if (turn.signal.reason === DELETED) await this.#forget(turn);
