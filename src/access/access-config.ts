@@ -1,10 +1,19 @@
 /** Validates the flags of authentication, authorization, flow control and admission. */
 import { enabledPlugins, pluginChoiceErrors } from "./admission/plugin-order.ts";
+import {
+  TOLERATION_SECONDS_DEFAULT,
+  type DefaultTolerationOptions,
+} from "./admission/plugins/default-toleration-seconds.ts";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "./auth/authorization-modes.ts";
 import type { ReleaseName } from "../objects/catalog/release.ts";
 import type { AuthenticationSettings } from "./auth/create-authenticators.ts";
 import type { InFlightSettings } from "./flowcontrol/priority-and-fairness.ts";
-import { OptionError } from "../base/option-error.ts";
+import {
+  NO_POD_SECURITY_CONFIGURATION,
+  parsePodSecurityConfiguration,
+  type PodSecurityConfiguration,
+} from "./admission/plugins/pod-security/configuration.ts";
+import { asOption, OptionError } from "../base/option-error.ts";
 
 export interface AccessOptions {
   /** The values of --authorization-mode. A request is allowed if one of the modes allows it. Default RBAC. */
@@ -22,6 +31,12 @@ export interface AccessOptions {
   /** Plugins enabled in addition to the default plugins. */
   readonly enableAdmissionPlugins?: readonly string[] | undefined;
   readonly disableAdmissionPlugins?: readonly string[] | undefined;
+  /** Whether the bootstrap tokens in Secrets authenticate. Default false. */
+  readonly bootstrapTokens?: boolean | undefined;
+  /** The tolerations that pods get by default. */
+  readonly tolerations?: DefaultTolerationOptions | undefined;
+  /** The parsed PodSecurityConfiguration. Default: only the labels of namespaces restrict pods. */
+  readonly podSecurity?: unknown;
 }
 
 interface AccessConfig {
@@ -30,6 +45,9 @@ interface AccessConfig {
   readonly priorityAndFairness: boolean;
   /** The names of the enabled plugins, in the order in which the plugins run. */
   readonly admissionPlugins: readonly string[];
+  readonly bootstrapTokens: boolean;
+  readonly tolerations: DefaultTolerationOptions;
+  readonly podSecurity: PodSecurityConfiguration;
 }
 
 /** The part of a server's configuration that access control needs. */
@@ -49,6 +67,15 @@ export function resolveAccess(options: AccessOptions): AccessConfig {
     anonymousAuth: options.anonymousAuth ?? !modes.includes("AlwaysAllow"),
     priorityAndFairness: options.priorityAndFairness ?? true,
     admissionPlugins: enabledPlugins(choice),
+    bootstrapTokens: options.bootstrapTokens ?? false,
+    podSecurity:
+      options.podSecurity === undefined
+        ? NO_POD_SECURITY_CONFIGURATION
+        : asOption(() => parsePodSecurityConfiguration(options.podSecurity)),
+    tolerations: options.tolerations ?? {
+      notReadySeconds: TOLERATION_SECONDS_DEFAULT,
+      unreachableSeconds: TOLERATION_SECONDS_DEFAULT,
+    },
   };
 }
 

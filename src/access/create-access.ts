@@ -10,7 +10,7 @@ import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { AccessSettings } from "./access-config.ts";
 import { createServerAdmission, type ServerAdmission } from "./admission/chain/create-admission.ts";
 import { createAuthorization, type ConfiguredAuthorization } from "./auth/authorization-modes.ts";
-import { createTokens, type Accounts, type Tokens } from "./auth/create-authenticators.ts";
+import { createTokens, type Accounts, type Tokens } from "./auth/create-tokens.ts";
 import {
   createPriorityAndFairness,
   type PriorityAndFairness,

@@ -24,4 +24,17 @@ export class LruMap<Value> {
     this.#values.set(key, value);
     if (this.#values.size > this.#max) this.#values.delete(this.#values.keys().next().value!);
   }
+
+  /** The keys, the one that was used least recently first. */
+  keys(): Iterable<string> {
+    return this.#values.keys();
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
 }

@@ -8,6 +8,7 @@ import {
   type ApiResponse,
   type ConnectionInfo,
   type StreamFrame,
+  type ResponseBody,
   type ResponseHeaders,
   type StreamSink,
 } from "../serving/http/message.ts";
@@ -15,7 +16,14 @@ import type { CommitCondition } from "../meta/commit-condition.ts";
 import { discardResponse } from "../serving/http/closed-sink.ts";
 import { bufferedBody } from "../serving/http/request-body.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
-import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
+import {
+  abortedError,
+  isFailure,
+  TransportError,
+  type ClientRequest,
+  type SharedEvent,
+  type Transport,
+} from "./transport.ts";
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
@@ -26,10 +34,12 @@ interface InProcessOptions {
   readonly connection?: ConnectionInfo;
   /** Returns the condition under which the writes of a request may be committed. Called when the request is sent. */
   readonly conditionOf?: () => CommitCondition | undefined;
+  /** Whether watches deliver values that several clients share. */
+  readonly sharesEvents?: boolean;
 }
 
 export function createInProcessTransport(handle: Handle, options: InProcessOptions = {}): Transport {
-  const { connection = LOCAL, conditionOf } = options;
+  const { connection = LOCAL, conditionOf, sharesEvents = false } = options;
   return {
     async send(request) {
       const { signal = neverAborts() } = request;
@@ -39,7 +49,13 @@ export function createInProcessTransport(handle: Handle, options: InProcessOptio
       const response = withoutUpgrade(await answer);
       const names = Object.keys(response.headers);
       const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
-      return { status: response.status, headers, body: bodyChunks(response, signal) };
+      const isStream = response.body.kind === "stream";
+      return {
+        status: response.status,
+        headers,
+        body: bodyChunks(response, signal),
+        ...(sharesEvents && isStream && { events: streamPieces(response.body, new ReaderSink(eventIn), signal) }),
+      };
     },
   };
 }
@@ -133,16 +149,30 @@ class BufferedResponse implements InProcessResponse {
 
 async function* bodyChunks({ body }: ApiResponse, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
   if (body.kind === "bytes") yield Buffer.concat(body.chunks);
-  if (body.kind !== "stream") return;
-  const sink = new ReaderSink();
+  if (body.kind === "stream") yield* streamPieces(body, new ReaderSink(bytesIn), signal);
+}
+
+function bytesIn({ bytes }: StreamFrame): Buffer {
+  return bytes;
+}
+
+function eventIn(frame: StreamFrame): Buffer | SharedEvent {
+  return frame.event ?? frame.bytes;
+}
+
+async function* streamPieces<Piece extends Buffer | SharedEvent>(
+  body: StreamBody,
+  sink: ReaderSink<Piece>,
+  signal: AbortSignal,
+): AsyncGenerator<Piece, void, undefined> {
   const onAbort = (): void => sink.finish("aborted");
   body.open(sink);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
     for (;;) {
-      const chunk = sink.take();
-      if (chunk !== undefined) yield chunk;
+      const piece = sink.take();
+      if (piece !== undefined) yield piece;
       else if (sink.ending === "complete") return;
       else if (sink.ending === "cut") throw new TransportError("reset", "the stream was interrupted");
       else if (sink.ending === "aborted") throw abortedError(signal);
@@ -154,9 +184,15 @@ async function* bodyChunks({ body }: ApiResponse, signal: AbortSignal): AsyncGen
   }
 }
 
+type StreamBody = Extract<ResponseBody, { kind: "stream" }>;
+
+/** The size of an event as a value in the buffer of a stream. */
+const EVENT_BYTES = 1024;
+
 /** The reading end of a stream. */
-class ReaderSink implements StreamSink {
-  #chunks: Buffer[] = [];
+class ReaderSink<Piece extends Buffer | SharedEvent> implements StreamSink {
+  readonly #pieceIn: (frame: StreamFrame) => Piece;
+  #pieces: Piece[] = [];
   #bytes = 0;
   #isFull = false;
   readonly #onClose: (() => void)[] = [];
@@ -164,10 +200,15 @@ class ReaderSink implements StreamSink {
   #wake: () => void = () => {};
   ending: "complete" | "cut" | "aborted" | undefined;
 
+  constructor(pieceIn: (frame: StreamFrame) => Piece) {
+    this.#pieceIn = pieceIn;
+  }
+
   write(frame: StreamFrame): boolean {
     if (this.ending !== undefined) return false;
-    this.#chunks.push(frame.bytes);
-    this.#bytes += frame.bytes.length;
+    const piece = this.#pieceIn(frame);
+    this.#pieces.push(piece);
+    this.#bytes += bytesOf(piece);
     this.#isFull = this.#bytes > IN_PROCESS_BUFFER_BYTES;
     this.#wake();
     return !this.#isFull;
@@ -195,23 +236,23 @@ class ReaderSink implements StreamSink {
   }
 
   /** Only the first call has an effect. */
-  finish(ending: NonNullable<ReaderSink["ending"]>): void {
+  finish(ending: NonNullable<ReaderSink<Piece>["ending"]>): void {
     if (this.ending !== undefined) return;
     this.ending = ending;
-    if (ending !== "complete") this.#chunks = [];
+    if (ending !== "complete") this.#pieces = [];
     for (const callback of this.#onClose) callback();
     this.#wake();
   }
 
-  take(): Buffer | undefined {
-    const chunk = this.#chunks.shift();
-    if (chunk === undefined) return undefined;
-    this.#bytes -= chunk.length;
+  take(): Piece | undefined {
+    const piece = this.#pieces.shift();
+    if (piece === undefined) return undefined;
+    this.#bytes -= bytesOf(piece);
     if (this.#isFull && this.#bytes <= IN_PROCESS_BUFFER_BYTES) {
       this.#isFull = false;
       for (const callback of this.#onDrain) callback();
     }
-    return chunk;
+    return piece;
   }
 
   changed(): Promise<void> {
@@ -219,6 +260,10 @@ class ReaderSink implements StreamSink {
       this.#wake = resolve;
     });
   }
+}
+
+function bytesOf(piece: Buffer | SharedEvent): number {
+  return piece instanceof Buffer ? piece.length : EVENT_BYTES;
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   streaming,
   testCertificate,
 } from "../../test/testing/serving/http/node/test-server.ts";
+import { leafOf } from "../../test/testing/serving/http/node/test-upstream.ts";
 import type { ApiRequest, StreamSink } from "../serving/http/message.ts";
 import { createNodeEnv } from "../server/env-node.ts";
 import { resolveOptions } from "../server/config.ts";
@@ -161,6 +162,17 @@ describe("requests", () => {
       ca: testCertificate().caPem,
     });
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
+  });
+
+  test("are sent to a server whose own certificate is trusted, but only under the names in this certificate", async () => {
+    await using server = await startHandler(echo);
+    const options = { url: `https://127.0.0.1:${server.listener.port}`, ca: leafOf(server.certificate) };
+    using transport = createNodeTransport(options);
+    expect(await text(transport, "/")).toContain('"path":"/"');
+    using misnamed = createNodeTransport({ ...options, serverName: "other.example" });
+    await expect(text(misnamed, "/")).rejects.toMatchObject({ cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" } });
+    using unrelated = createNodeTransport({ ...options, ca: leafOf(testCertificate()) });
+    await expect(text(unrelated, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
   });
 
   test("for a stream report whether the stream ended or was interrupted", async () => {

@@ -51,6 +51,8 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   const agentOptions = {
     keepAlive: true,
     keepAliveMsecs: KEEP_ALIVE_PROBE_MS,
+    // As Go: every certificate of `ca` is trusted, even if it is the server's own and not that of a CA.
+    allowPartialTrustChain: true,
     ...(connectionsMax === undefined ? {} : { maxSockets: connectionsMax }),
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),

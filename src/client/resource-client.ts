@@ -165,7 +165,7 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
       headers: this.#ofObject,
       signal: options.signal,
     });
-    yield* decodeWatch<T>(response.body);
+    yield* decodeWatch<T>(response.events ?? response.body);
   }
 
   async #object(method: string, place: ResourcePath, how: How): Promise<T> {

@@ -1,4 +1,5 @@
 /** The interface between the client and the transports that send its requests: fetch, Node or in-process. */
+import type { KubernetesObject } from "./objects.ts";
 
 export interface ClientRequest {
   /** Upper case. */
@@ -20,6 +21,17 @@ export interface ClientResponse {
    * is complete; throws a TransportError if it was interrupted or the signal aborted.
    */
   readonly body: AsyncIterable<Uint8Array>;
+  /**
+   * The body of a watch with its events as values where the server has them. Callers may iterate it instead of `body`.
+   * Only the transport of the server's own client has it.
+   */
+  readonly events?: AsyncIterable<Uint8Array | SharedEvent>;
+}
+
+/** A watch event without managedFields, whose object is shared with other readers, which must not change it. */
+export interface SharedEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: KubernetesObject;
 }
 
 /**

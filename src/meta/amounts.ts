@@ -47,14 +47,22 @@ export function amountsObject(amounts: Amounts): JsonObject {
 }
 
 /** The text is computed on access, because most sums are only summands of other sums. */
+class ComputedAmount implements Amount {
+  readonly nanos: bigint;
+  readonly format: QuantityFormat;
+
+  constructor(nanos: bigint, format: QuantityFormat) {
+    this.nanos = nanos;
+    this.format = format;
+  }
+
+  get text(): string {
+    return quantityText(this.nanos, this.format);
+  }
+}
+
 function amount(nanos: bigint, format: QuantityFormat): Amount {
-  return {
-    nanos,
-    format,
-    get text() {
-      return quantityText(nanos, format);
-    },
-  };
+  return new ComputedAmount(nanos, format);
 }
 
 /** The sum, in the notation of the first part that is not zero. */

@@ -5,7 +5,11 @@ import type { FieldError } from "./status-error.ts";
 const FIELD_MANAGER_BYTES_MAX = 128;
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
+/** Matches nearly all valid names. */
+const PLAIN = /^[ -~]{0,128}$/;
+
 export function* fieldManagerErrors(manager: string, field: string): Generator<FieldError> {
+  if (PLAIN.test(manager)) return;
   if (Buffer.byteLength(manager) > FIELD_MANAGER_BYTES_MAX) yield tooLong(field, FIELD_MANAGER_BYTES_MAX);
   let position = 0;
   for (const character of manager) {

@@ -15,14 +15,20 @@ export interface ObjectTable {
  * them.
  */
 export interface ObjectReader {
-  /** The object from the cache of this server. The namespace of a cluster-scoped object is "". */
+  /**
+   * The object from the cache of this server; undefined if it does not exist or cannot be decoded. The namespace of a
+   * cluster-scoped object is "".
+   */
   get(resource: GroupResource, namespace: string, name: string): JsonObject | undefined;
   /**
    * Reads the object from the store, for callers that would otherwise reject a request because the object is not in the
    * cache.
    */
   newest(resource: GroupResource, namespace: string, name: string): Promise<JsonObject | undefined>;
-  /** The objects from the cache of this server; "" selects all namespaces. */
+  /**
+   * The objects from the cache of this server; "" selects all namespaces. Throws a StatusError if one of them cannot be
+   * decoded, because it could forbid the request.
+   */
   list(resource: GroupResource, namespace: string): readonly JsonObject[];
 }
 

@@ -45,6 +45,9 @@ const EXPONENT = /^[eE]([+-]?[0-9]+)$/;
 const FORMAT_PROBLEM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX_PROBLEM = "unable to parse quantity's suffix";
 
+/** Matches the most common canonical texts, which need no calculation: whole numbers below 1,000 with a usual suffix. */
+const SHORT = /^[1-9][0-9]{0,2}(?:[KMGT]i|[mkMGT])?$/;
+
 /** Longer texts and larger exponents are rejected: they have no use, and arithmetic with them would be slow. */
 const LENGTH_MAX = 1000;
 const EXPONENT_MAX = 100;
@@ -75,6 +78,7 @@ export function parseQuantity(text: string): Quantity | string {
 
 /** Go's error message for a text that is not a quantity. Accepts exponents that are too large for `parseQuantity`. */
 export function quantityError(text: string): string | undefined {
+  if (SHORT.test(text)) return undefined;
   const suffix = matchOf(text)?.[4];
   if (suffix === undefined) return FORMAT_PROBLEM;
   return SCALES.has(suffix) || EXPONENT.test(suffix) ? undefined : SUFFIX_PROBLEM;
@@ -121,6 +125,7 @@ function ceilDivide(value: bigint, by: bigint): bigint {
 
 /** As kubernetes, which computes in 64-bit thousandths: an amount beyond their range is not whole. */
 export function isWholeAmount(value: unknown): boolean {
+  if (typeof value === "string" && !value.endsWith("m") && SHORT.test(value)) return true;
   const nanos = nanosOf(value);
   if (nanos % NANOS_PER_MILLI !== 0n) return false;
   const millis = nanos / NANOS_PER_MILLI;
@@ -134,6 +139,7 @@ export function formatOf(text: string): QuantityFormat {
 
 /** The text that API servers write: `1024Mi` is `1Gi`, `1000m` is `1`, `1.5Gi` is `1536Mi`. */
 export function canonicalQuantity(text: string): string {
+  if (SHORT.test(text)) return text;
   const quantity = text.length > CANONICAL_LENGTH_MAX ? FORMAT_PROBLEM : parseQuantity(text);
   if (typeof quantity === "string") return text;
   if (quantity.digits === 0n && !/^[+-]?\.?[0-9]/.test(text)) return text;
@@ -153,6 +159,7 @@ export function quantityText(nanos: bigint, format: QuantityFormat): string {
 
 /** Rounds up to thousandths, as API servers do in resource lists. */
 export function roundedUpToMilli(text: string): string {
+  if (SHORT.test(text)) return text;
   const canonical = canonicalQuantity(text);
   const nanos = nanosOf(canonical);
   const beyond = nanos % NANOS_PER_MILLI;

@@ -54,10 +54,12 @@ function isApplicable(plugin: AdmissionPlugin, operation: Operation, about: Abou
   return plugin.handlesChange !== true || plugin.handles(operation, about);
 }
 
+type MutatingAttributes = Attributes & { readonly object: JsonObject; readonly reinvocation: Reinvocation };
+
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
     // Plugins with handlesChange, such as webhooks and policies, may read managed fields; other plugins ignore them.
-    get omitsManagedFields() {
+    omitsManagedFields() {
       return !candidates.CREATE.some(
         (plugin) => plugin.handlesChange === true && isApplicable(plugin, "CREATE", request),
       );
@@ -66,10 +68,14 @@ function admission(candidates: Candidates, request: AdmissionRequest): Admission
       const reinvocation = new Reinvocation();
       const round = async (before: JsonObject): Promise<JsonObject> => {
         let object = before;
+        // Plugins that leave the object unchanged share the attributes.
+        let attributes: MutatingAttributes | undefined;
         for (const plugin of candidates[write.operation]) {
           if (plugin.mutate === undefined || !isApplicable(plugin, write.operation, request)) continue;
-          const attributes = { ...attributesOf(request, write), object, reinvocation };
-          object = (await attempt(() => plugin.mutate?.(attributes))) ?? object;
+          attributes ??= { ...attributesOf(request, write), object, reinvocation };
+          const next = (await mutated(plugin, attributes)) ?? object;
+          if (next !== object) attributes = undefined;
+          object = next;
         }
         return object;
       };
@@ -82,11 +88,24 @@ function admission(candidates: Candidates, request: AdmissionRequest): Admission
       let attributes: Attributes | undefined;
       for (const plugin of candidates[write.operation]) {
         if (plugin.validate === undefined || !isApplicable(plugin, write.operation, request)) continue;
-        const reported = (attributes ??= attributesOf(request, write));
-        await attempt(() => plugin.validate?.(reported));
+        attributes ??= attributesOf(request, write);
+        try {
+          const validating = plugin.validate(attributes);
+          if (validating !== undefined) await validating;
+        } catch (thrown) {
+          throw StatusError.from(thrown);
+        }
       }
     },
   };
+}
+
+async function mutated(plugin: AdmissionPlugin, attributes: MutatingAttributes): Promise<JsonObject | undefined> {
+  try {
+    return await plugin.mutate?.(attributes);
+  } catch (thrown) {
+    throw StatusError.from(thrown);
+  }
 }
 
 function attributesOf(request: AdmissionRequest, write: AdmittedWrite): Attributes {
@@ -96,12 +115,4 @@ function attributesOf(request: AdmissionRequest, write: AdmittedWrite): Attribut
     warn: (text) => request.warn(text),
     annotate: (key, value) => request.annotate(key, value),
   };
-}
-
-async function attempt<T>(ask: () => Promise<T> | T): Promise<T> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    throw StatusError.from(thrown);
-  }
 }

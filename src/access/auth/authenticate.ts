@@ -22,18 +22,24 @@ export type AuthenticatorResult = Authenticated | "none" | "rejected";
 /** Returns a promise only if it must read the store. Nearly all requests are authenticated synchronously. */
 export type Authenticator = (request: WithInfo) => AuthenticatorResult | Promise<AuthenticatorResult>;
 
+interface AuthenticateOptions {
+  readonly rejectsAnonymousUsers?: boolean;
+  /** Called for a request whose credentials were rejected by one authenticator, and accepted by none. */
+  readonly onRejected?: (request: WithInfo) => void;
+}
+
 /**
  * Tries each authenticator in order, and removes the identity claims from the request, so that no later filter reads
  * them. A request without any credentials is anonymous, unless anonymous requests are rejected.
  */
 export function authenticate(
   authenticators: readonly Authenticator[],
-  { rejectsAnonymousUsers = false }: { readonly rejectsAnonymousUsers?: boolean } = {},
+  { rejectsAnonymousUsers = false, onRejected }: AuthenticateOptions = {},
 ): Filter<WithInfo, WithUser> {
   const callerOf = (request: WithInfo, isRejected: boolean): Authenticated => {
-    if (isRejected || rejectsAnonymousUsers || request.headers.authorization !== undefined)
-      throw new StatusError("Unauthorized", "Unauthorized");
-    return ANONYMOUS_CALLER;
+    if (!isRejected && !rejectsAnonymousUsers && request.headers.authorization === undefined) return ANONYMOUS_CALLER;
+    if (isRejected) onRejected?.(request);
+    throw new StatusError("Unauthorized", "Unauthorized");
   };
   const findCaller = (request: WithInfo): Authenticated | Promise<Authenticated> => {
     let isRejected = false;

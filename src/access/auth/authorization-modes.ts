@@ -7,7 +7,7 @@ import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import { watchObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
 
-export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
+export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC", "Node"] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 export interface ConfiguredAuthorization {
@@ -52,6 +52,7 @@ export function createAuthorization(
 
 const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
 const DENIED: AuthorizationDecision = { allowed: false, reason: "Everything is forbidden." };
+const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" };
 const EVERYTHING: RulesOf = {
   resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
@@ -68,6 +69,9 @@ function authorizationOf(mode: AuthorizationMode, rbac: Authorization): Authoriz
       return { authorize: () => DENIED, rulesFor: () => NOTHING };
     case "RBAC":
       return rbac;
+    // DIFFERS: kubelets get no permissions by their names. The mode is accepted, because it can only allow requests.
+    case "Node":
+      return { authorize: () => NO_OPINION, rulesFor: () => NOTHING };
   }
 }
 

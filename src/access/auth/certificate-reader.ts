@@ -78,6 +78,12 @@ export function readPathLengthMax(certificate: Buffer): number {
   return Infinity;
 }
 
+/** Whether the certificate is of X.509 v1, which has no extensions. False if it cannot be parsed. */
+export function isVersion1(certificate: Buffer): boolean {
+  const fields = signedFields(certificate);
+  return fields?.[0]?.tag === DER_TAG.integer && !fields.some(({ tag }) => tag === EXTENSIONS_TAG);
+}
+
 /** The index of the subject after serial number, signature algorithm, issuer and validity. */
 const SUBJECT_INDEX = 4;
 /** The index of the subject after the version of the request. */
@@ -85,9 +91,14 @@ const REQUEST_SUBJECT_INDEX = 1;
 
 /** The fields of the signed part of a certificate, starting with the serial number. */
 function readFields(certificate: Buffer): DerElement[] | undefined {
-  const whole = partsOf(readElements(certificate)?.[0], DER_TAG.sequence);
-  const fields = partsOf(whole?.[0], DER_TAG.sequence);
+  const fields = signedFields(certificate);
   return fields?.[0]?.tag === VERSION_TAG ? fields.slice(1) : fields;
+}
+
+/** All fields of the signed part; the version is the first one, and absent in X.509 v1. */
+function signedFields(certificate: Buffer): DerElement[] | undefined {
+  const whole = partsOf(readElements(certificate)?.[0], DER_TAG.sequence);
+  return partsOf(whole?.[0], DER_TAG.sequence);
 }
 
 function readSmallInteger(content: Buffer): number {

@@ -15,12 +15,16 @@ const HOUR_MS = 3_600_000;
 const ca = issueCa("the ca");
 const otherCa = issueCa("another ca");
 
-function isTrusted(bundle: readonly Issued[], presented: readonly Issued[], now = NOW): boolean {
+function problemOf(bundle: readonly Issued[], presented: readonly Issued[], now = NOW): string | undefined {
   const verify = createCertificateVerifier(bundle.map(({ pem }) => pem).join(""));
   return verify(
     presented.map(({ certificate }) => certificate),
     now,
   );
+}
+
+function isTrusted(...parameters: Parameters<typeof problemOf>): boolean {
+  return problemOf(...parameters) === undefined;
 }
 
 describe("createCertificateVerifier", () => {
@@ -91,7 +95,67 @@ describe("createCertificateVerifier", () => {
   test("stops trusting a certificate that expires during the connection", () => {
     const verify = createCertificateVerifier(ca.pem);
     const chain = [issueClient(ca, { notAfter: NOW + HOUR_MS }).certificate];
-    expect([NOW, NOW + HOUR_MS, NOW + HOUR_MS + 1].map((now) => verify(chain, now))).toEqual([true, true, false]);
+    expect([NOW, NOW + HOUR_MS, NOW + HOUR_MS + 1].map((now) => verify(chain, now))).toEqual([
+      undefined,
+      undefined,
+      "x509: certificate has expired or is not yet valid: current time 2030-01-01T01:00:00Z is after 2030-01-01T01:00:00Z",
+    ]);
+  });
+
+  test.each<readonly [what: string, presented: Issued, problem: string]>([
+    ["of another CA", issueClient(otherCa), "x509: certificate signed by unknown authority"],
+    [
+      "for servers",
+      issueClient(ca, { usages: ["serverAuth"] }),
+      "x509: certificate specifies an incompatible key usage",
+    ],
+    [
+      "that has expired",
+      issueClient(ca, { notAfter: NOW - HOUR_MS }),
+      "x509: certificate has expired or is not yet valid: current time 2030-01-01T00:00:00Z is after 2029-12-31T23:00:00Z",
+    ],
+    [
+      "that is not valid yet",
+      issueClient(ca, { notBefore: NOW + HOUR_MS }),
+      "x509: certificate has expired or is not yet valid: current time 2030-01-01T00:00:00Z is before 2030-01-01T01:00:00Z",
+    ],
+  ])("says why it rejects a certificate %s, in the words of Go", (_, presented, problem) => {
+    expect(problemOf([ca], [presented])).toBe(problem);
+  });
+
+  describe("with a root of X.509 v1", () => {
+    const old = issue({ subject: [["CN", "old root"]], version: 1 });
+    const renamed = issue({ subject: [["CN", "not self-signed"]], issuer: ca, version: 1 });
+    const forged = issue({ subject: [["CN", "old root"]], issuer: { ...ca, subject: old.subject }, version: 1 });
+    const client = issueClient(old);
+
+    test("trusts a certificate that the root has signed, if the bundle contains the root", () => {
+      expect(isTrusted([otherCa, old], [client])).toBe(true);
+      expect(isTrusted([old], [client, old])).toBe(true);
+      expect(isTrusted([otherCa, ca], [client, old])).toBe(false);
+    });
+
+    test("trusts a certificate of an intermediate CA of the root", () => {
+      const below = issueCa("below the old root", { issuer: old });
+      expect(isTrusted([old], [issueClient(below), below])).toBe(true);
+    });
+
+    test("does not trust a certificate that a presented v1 certificate has signed", () => {
+      const between = issue({ subject: [["CN", "between"]], issuer: old, version: 1 });
+      expect(isTrusted([old], [issueClient(between), between])).toBe(false);
+      expect(isTrusted([ca], [issueClient(renamed), renamed])).toBe(false);
+    });
+
+    test("does not trust a certificate that a v1 certificate of the bundle has signed, if it is not self-signed", () => {
+      expect(isTrusted([renamed], [issueClient(renamed)])).toBe(false);
+      expect(isTrusted([forged], [issueClient(forged)])).toBe(false);
+      expect(isTrusted([renamed], [renamed])).toBe(true);
+    });
+
+    test("does not trust a certificate that a v3 certificate without basic constraints has signed", () => {
+      const plain = issue({ subject: [["CN", "plain"]] });
+      expect(isTrusted([plain], [issueClient(plain)])).toBe(false);
+    });
   });
 
   test("terminates for many CAs with the same name and key", () => {

@@ -6,15 +6,16 @@
  * bundle contains it.
  */
 import { X509Certificate } from "node:crypto";
-import { readPathLengthMax } from "./certificate-reader.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import { isVersion1, readPathLengthMax } from "./certificate-reader.ts";
 
 export type CertificateChain = readonly X509Certificate[];
 
 /**
- * True if the chain (leaf first) leads to a certificate of the bundle and all certificates on this path are valid at
- * `now` (milliseconds since the epoch).
+ * Returns why the chain (leaf first) is rejected; undefined if it leads to a certificate of the bundle and all
+ * certificates on this path are valid at `now` (milliseconds since the epoch). The messages are those of Go.
  */
-export type CertificateVerifier = (chain: CertificateChain, now: number) => boolean;
+export type CertificateVerifier = (chain: CertificateChain, now: number) => string | undefined;
 
 /** Maximum number of certificates from leaf to root. */
 const PATH_LENGTH_MAX = 8;
@@ -26,6 +27,9 @@ const PRESENTED_MAX = 16;
  */
 const SIGNATURE_CHECKS_MAX = 64;
 
+const UNKNOWN_AUTHORITY = "x509: certificate signed by unknown authority";
+const WRONG_USAGE = "x509: certificate specifies an incompatible key usage";
+
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 const ANY_USAGE = "2.5.29.37.0";
 
@@ -35,6 +39,8 @@ interface Candidate {
   readonly from: number;
   readonly until: number;
   readonly allowsClients: boolean;
+  /** Whether the certificate may sign others. */
+  readonly isAuthority: boolean;
   /** The number of intermediate certificates that may be between this certificate and the leaf. */
   readonly pathLengthMax: number;
 }
@@ -53,9 +59,22 @@ interface Search {
 
 /** Throws an Error with a one-sentence message if the bundle is invalid. */
 export function createCertificateVerifier(caPem: string): CertificateVerifier {
-  const roots = parseCertificates(caPem).map(toCandidate);
+  const roots = parseCertificates(caPem).map(toRoot);
   const windowsOf = rememberByChain((chain) => findWindows(chain, roots));
-  return (chain, now) => chain.length > 0 && windowsOf(chain).some(({ from, until }) => from <= now && now <= until);
+  return (chain, now) => {
+    const windows = windowsOf(chain);
+    if (typeof windows === "string") return windows;
+    return windows.some(({ from, until }) => from <= now && now <= until) ? undefined : outOfDate(windows, now);
+  };
+}
+
+function outOfDate(windows: readonly Window[], now: number): string {
+  const problem = `x509: certificate has expired or is not yet valid: current time ${timestampAt(now)} is`;
+  const until = Math.max(...windows.map((window) => window.until));
+  if (now > until) return `${problem} after ${timestampAt(until)}`;
+  const from = Math.min(...windows.map((window) => window.from).filter((one) => one > now));
+  // Dates that cannot be parsed are not numbers.
+  return Number.isFinite(from) ? `${problem} before ${timestampAt(from)}` : `${problem} not in its validity period`;
 }
 
 /**
@@ -90,13 +109,14 @@ export function parseCertificates(pem: string): X509Certificate[] {
 
 /**
  * The times at which the chain leads to a root: for each valid path, the intersection of the validity periods of its
- * certificates.
+ * certificates. If there is no valid path, the reason.
  */
-function findWindows(chain: CertificateChain, roots: readonly Candidate[]): readonly Window[] {
-  const [leaf, ...intermediates] = chain.slice(0, PRESENTED_MAX).map(toCandidate);
+function findWindows(chain: CertificateChain, roots: readonly Candidate[]): readonly Window[] | string {
+  const [leaf, ...intermediates] = chain.slice(0, PRESENTED_MAX).map((one) => toCandidate(one, one.ca));
   const search: Search = { roots, intermediates, found: [], checksLeft: SIGNATURE_CHECKS_MAX };
   if (leaf !== undefined) searchPath([leaf], search);
-  return search.found;
+  if (search.found.length > 0) return search.found;
+  return leaf?.allowsClients === false ? WRONG_USAGE : UNKNOWN_AUTHORITY;
 }
 
 function searchPath(path: readonly Candidate[], search: Search): void {
@@ -115,13 +135,17 @@ function searchPath(path: readonly Candidate[], search: Search): void {
   const below = path.length - 1;
   for (const issuer of [...search.roots, ...search.intermediates]) {
     if (below > issuer.pathLengthMax || path.some((one) => one.fingerprint === issuer.fingerprint)) continue;
-    if (isIssuedBy(last.certificate, issuer.certificate, search)) searchPath([...path, issuer], search);
+    if (isIssuedBy(last.certificate, issuer, search)) searchPath([...path, issuer], search);
   }
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, search: Search): boolean {
-  if (!issuer.ca || !certificate.checkIssued(issuer) || search.checksLeft === 0) return false;
+function isIssuedBy(certificate: X509Certificate, issuer: Candidate, search: Search): boolean {
+  if (!issuer.isAuthority || !certificate.checkIssued(issuer.certificate) || search.checksLeft === 0) return false;
   search.checksLeft--;
+  return isSignedBy(certificate, issuer.certificate);
+}
+
+function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   try {
     return certificate.verify(issuer.publicKey);
   } catch {
@@ -130,7 +154,17 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, searc
   }
 }
 
-function toCandidate(certificate: X509Certificate): Candidate {
+/**
+ * As Go: a certificate of X.509 v1 has no field that marks a CA, so it is one if the bundle contains it. DIFFERS: only
+ * if it is self-signed.
+ */
+function toRoot(certificate: X509Certificate): Candidate {
+  const isOldRoot =
+    isVersion1(certificate.raw) && certificate.checkIssued(certificate) && isSignedBy(certificate, certificate);
+  return toCandidate(certificate, certificate.ca || isOldRoot);
+}
+
+function toCandidate(certificate: X509Certificate, isAuthority: boolean): Candidate {
   // Node names the extended key usages `keyUsage`. It is undefined if the certificate does not restrict its use.
   const usages = certificate.keyUsage as readonly string[] | undefined;
   return {
@@ -139,6 +173,7 @@ function toCandidate(certificate: X509Certificate): Candidate {
     from: certificate.validFromDate.getTime(),
     until: certificate.validToDate.getTime(),
     allowsClients: usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE),
+    isAuthority,
     pathLengthMax: readPathLengthMax(certificate.raw),
   };
 }

@@ -53,7 +53,15 @@ export function createPriorityAndFairness(
   const { env, config, metrics } = parts;
   const { maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, requestTimeoutMs } = config;
   if (objects === undefined || !config.access.priorityAndFairness)
-    return { filter: inFlight<WithUser>({ metrics, readsMax, writesMax, isExempt: isMaster }), tasks: [] };
+    return {
+      filter: inFlight<WithUser>({
+        metrics,
+        readsMax: limitOf(readsMax),
+        writesMax: limitOf(writesMax),
+        isExempt: isMaster,
+      }),
+      tasks: [],
+    };
   const { clock, nextTurn } = env;
   const { followed, call, ready } = objects;
   const control = createFlowControl({
@@ -80,6 +88,11 @@ export function createPriorityAndFairness(
       status.task,
     ],
   };
+}
+
+/** As kubernetes: 0 disables an in-flight limit. */
+function limitOf(max: number): number {
+  return max === 0 ? Number.POSITIVE_INFINITY : max;
 }
 
 function isMaster({ user }: WithUser): boolean {

@@ -24,9 +24,10 @@ import {
   decodeV2Document,
   parseGroupVersionPath,
 } from "../../serving/discovery/openapi/decode-peer-response.ts";
-import { mergeV2 } from "../../serving/discovery/openapi/merge-documents.ts";
 import { withPathsWhere } from "../../serving/discovery/openapi/v2-part.ts";
+import { encodeV2Json, encodeV2Protobuf, type RunInNextTurn } from "../../serving/discovery/openapi/v2-encode.ts";
 import { encodeOpenApiV2 } from "../../serving/discovery/openapi/v2-protobuf.ts";
+import { mergeV2Sources, sourceOf, type V2Source } from "../../serving/discovery/openapi/v2-source.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import type { CallService } from "./call-server.ts";
@@ -40,6 +41,7 @@ interface AggregatedOpenApiOptions {
   readonly ask: CallService;
   readonly clock: Clock;
   readonly log: Log;
+  readonly nextTurn?: RunInNextTurn | undefined;
 }
 
 const RESPONSE_TIMEOUT_MS = 5_000;
@@ -109,7 +111,7 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
 interface Whole {
   /** The hashes of the merged documents. */
   readonly key: string;
-  readonly json: EncodedOpenApi;
+  readonly json: Promise<EncodedOpenApi>;
   protobuf(): Promise<EncodedOpenApi>;
 }
 
@@ -130,20 +132,21 @@ function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): ()
   return async () => {
     const present = (await ofEach(options, parts, fetchPart)).map(([, part]) => part);
     const own = await base.v2();
-    if (present.length === 0) return { key: own.hash, json: own, protobuf: () => base.v2Protobuf() };
+    if (present.length === 0) return { key: own.hash, json: Promise.resolve(own), protobuf: () => base.v2Protobuf() };
     const key = [own, ...present].map(({ hash }) => hash).join(" ");
-    if (last?.key !== key) last = merged(key, [own, ...present]);
+    if (last?.key !== key) last = merged(key, [own, ...present], options.nextTurn);
     return last;
   };
 }
 
-function merged(key: string, parts: readonly EncodedOpenApi[]): Whole {
-  const document = mergeV2(parts.map(({ bytes }) => decodeV2Document(bytes)));
-  const json = withHash(Buffer.from(JSON.stringify(document)));
-  let protobuf: EncodedOpenApi | undefined;
-  const encode = async (): Promise<EncodedOpenApi> =>
-    (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(json.bytes))));
-  return { key, json, protobuf: encode };
+function merged(key: string, parts: readonly EncodedOpenApi[], nextTurn: RunInNextTurn | undefined): Whole {
+  const source = (): V2Source => mergeV2Sources(parts.map(({ bytes }) => sourceOf(decodeV2Document(bytes))));
+  let protobuf: Promise<EncodedOpenApi> | undefined;
+  return {
+    key,
+    json: encodeV2Json(source(), nextTurn),
+    protobuf: () => (protobuf ??= encodeV2Protobuf(source(), nextTurn)),
+  };
 }
 
 /** Fetches the value of each APIService, or takes it from the cache; omits APIServices without a value. */

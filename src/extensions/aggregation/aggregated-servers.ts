@@ -16,11 +16,11 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
 import type { Outbound } from "../../serving/http/outbound.ts";
-import { createAggregation, type Aggregation } from "./create-aggregation.ts";
+import { createAggregation, type Aggregation, type AggregationOptions } from "./create-aggregation.ts";
 import type { LocalGroupVersion } from "./registration.ts";
 
 interface AggregatedServersParts {
-  readonly env: BaseEnv;
+  readonly env: BaseEnv & Pick<AggregationOptions, "nextTurn">;
   readonly metrics: MetricsRegistry;
   readonly client: Client;
   /** Undefined if this server cannot call outside the cluster. */
@@ -80,6 +80,7 @@ export function createAggregatedServers(parts: AggregatedServersParts): Aggregat
     outbound,
     services,
     clock,
+    nextTurn: env.nextTurn,
     random,
     log,
     metrics,

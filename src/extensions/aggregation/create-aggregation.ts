@@ -35,7 +35,7 @@ import { apiServiceName, type LocalGroupVersion } from "./registration.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
 import type { Services } from "../../access/webhook-client/create-services.ts";
 
-interface AggregationOptions {
+export interface AggregationOptions {
   /** The loopback client. */
   readonly client: Client;
   readonly outbound: Outbound;
@@ -47,6 +47,8 @@ interface AggregationOptions {
   /** Whether this server writes the conditions of APIServices. */
   readonly mayWriteConditions: () => boolean;
   readonly clock: Clock;
+  /** Runs the callback in the next turn of the event loop. */
+  readonly nextTurn?: ((callback: () => void) => void) | undefined;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;

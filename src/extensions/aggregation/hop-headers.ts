@@ -19,6 +19,7 @@ export function aggregatedRequestHeaders(request: WithUser, auditId: string): st
     user: request.user,
     isReserved: (name) => RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix)),
     own: [...forwarded, "Audit-ID", auditId, GUARD_HEADER, "true"],
+    isWatch: request.info.verb === "watch",
   });
 }
 

@@ -74,7 +74,7 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     serverId,
     agreed: { encodings, resources, keyPrefix },
     members: (isComplete) => createMembers(options, identity, isComplete),
-    isOwner: identity.isOwner,
+    withheldBecause: () => (identity.isOwner() ? undefined : "duplicate server ID"),
     whenPublished: (name, open) => copy.after(name, open),
     tasks: [
       { name: "storage-version-copies", run: (signal) => copy.run(signal) },

@@ -11,11 +11,20 @@ import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-or-not-
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import type { StoredObjectParts } from "../../../serving/resources/stored-objects.ts";
 import type { ConfiguredAuthorization } from "../../auth/authorization-modes.ts";
+import type { DefaultTolerationOptions } from "../plugins/default-toleration-seconds.ts";
+import type { PodSecurityConfiguration } from "../plugins/pod-security/configuration.ts";
 import type { CallWebhook } from "../../webhook-client/webhook-client.ts";
 
 export interface AdmissionParts {
   readonly env: BaseEnv;
-  readonly config: { readonly release: ReleaseName; readonly access: { readonly admissionPlugins: readonly string[] } };
+  readonly config: {
+    readonly release: ReleaseName;
+    readonly access: {
+      readonly admissionPlugins: readonly string[];
+      readonly tolerations: DefaultTolerationOptions;
+      readonly podSecurity: PodSecurityConfiguration;
+    };
+  };
   readonly metrics: MetricsRegistry;
   readonly context: RegistryContext;
   readonly authorization: ConfiguredAuthorization;

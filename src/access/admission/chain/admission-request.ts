@@ -30,12 +30,16 @@ export function admissionRequest(request: WithUser, about: RequestAdmission, ver
 }
 
 export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withStatus: WithStatus): Admission {
+  // Nearly all writes have the attributes of the request, so the plugins for it are determined once.
+  let ofRequest: Admission | undefined;
+  const admissionFor = (request: AdmissionRequest): Admission | undefined =>
+    request === base ? (ofRequest ??= asked(base)) : asked(request);
   return {
-    get omitsManagedFields() {
-      return asked(base)?.omitsManagedFields === true;
+    omitsManagedFields() {
+      return admissionFor(base)?.omitsManagedFields?.() === true;
     },
     async mutate(write) {
-      const admission = asked(requestFor(base, write));
+      const admission = admissionFor(requestFor(base, write));
       if (admission === undefined) return write.object;
       const shown = withStatus(write.object);
       const object = await admission.mutate({ ...write, object: shown });
@@ -43,7 +47,7 @@ export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withSt
     },
     async validate(write) {
       const object = write.object && withStatus(write.object);
-      await asked(requestFor(base, write))?.validate({ ...write, object });
+      await admissionFor(requestFor(base, write))?.validate({ ...write, object });
     },
   };
 }

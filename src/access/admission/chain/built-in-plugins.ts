@@ -4,7 +4,6 @@ import { releaseInfo } from "../../../objects/catalog/release.ts";
 import { preferredServed } from "../../../serving/resources/stored-objects.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { builtInPlugins } from "../plugins/built-in.ts";
-import { TOLERATION_SECONDS_DEFAULT } from "../plugins/default-toleration-seconds.ts";
 import type { AdmissionParts } from "./admission-parts.ts";
 import { createChargeQuota } from "./charge-quota.ts";
 
@@ -12,7 +11,6 @@ export function createBuiltInPlugins(parts: AdmissionParts): readonly AdmissionP
   const { env, config, context, authorization, objects, followed } = parts;
   const { authorize: authorizer } = authorization.authorization;
   const { clock, random } = env;
-  const seconds = TOLERATION_SECONDS_DEFAULT;
   return builtInPlugins({
     reader: objects,
     authorizer,
@@ -26,6 +24,7 @@ export function createBuiltInPlugins(parts: AdmissionParts): readonly AdmissionP
         .map(({ resource, namespaced }) => ({ group, version, resource, isNamespaced: namespaced })),
     minor: Number(releaseInfo(config.release).minor),
     gates: gatesOf(config.release),
-    tolerations: { notReadySeconds: seconds, unreachableSeconds: seconds },
+    tolerations: config.access.tolerations,
+    podSecurity: config.access.podSecurity,
   });
 }

@@ -1,6 +1,7 @@
 /** Creates the admission chain of a server: the enabled plugins, their watches and their ports. */
 import type { BackgroundTask } from "../../../base/background.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
+import type { StatusError } from "../../../meta/status-error.ts";
 import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
 import { goZeros } from "../../../objects/go/go-zeros.ts";
 import type { RequestAdmission } from "../../../serving/endpoints/resources.ts";
@@ -39,8 +40,9 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const tasks: BackgroundTask[] = [];
   const untilLoaded = createUntilLoaded(parts.env.clock);
   const follow = (resource: string, table: ObjectTable): void => {
-    const awaited = untilLoaded.awaited(table);
-    const task = watchObjects(followed, { group: GROUP, resource }, awaited);
+    const unreadable = new Map<string, StatusError>();
+    const awaited = untilLoaded.awaited(table, unreadable);
+    const task = watchObjects(followed, { group: GROUP, resource }, awaited, unreadable);
     // If the release does not serve the resource, the table stays empty and counts as loaded.
     if (task === undefined) awaited.reset([]);
     else tasks.push(task);

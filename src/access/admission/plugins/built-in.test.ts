@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { enabledPlugins, fixedPlugins, missingPlugins, registeredPlugins } from "../plugin-order.ts";
+import { NO_POD_SECURITY_CONFIGURATION } from "./pod-security/configuration.ts";
 import { builtInPlugins } from "./built-in.ts";
 import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { readerOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
@@ -22,6 +23,7 @@ test("builtInPlugins creates every implemented plugin without stored configurati
     random: { float: () => 0, bytes: (length) => new Uint8Array(length) },
     minor: 36,
     gates: gatesOf("1.36"),
+    podSecurity: NO_POD_SECURITY_CONFIGURATION,
     tolerations: { notReadySeconds: 300, unreachableSeconds: 300 },
   });
   const absent = new Set([...DYNAMIC, ...missingPlugins(), ...fixedPlugins()]);

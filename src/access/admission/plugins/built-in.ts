@@ -21,6 +21,7 @@ import { limitRanger } from "./limit-ranger.ts";
 import { nodeRestriction } from "./node-restriction/node-restriction.ts";
 import { podTopologyLabels, taintNodesByCondition } from "./node-plugins.ts";
 import { ownerReferencesPermissionEnforcement, type ResourcesOfKind } from "./owner-references.ts";
+import type { PodSecurityConfiguration } from "./pod-security/configuration.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota, type ChargeQuota } from "./quota/resource-quota.ts";
@@ -49,6 +50,7 @@ interface BuiltInPorts {
   readonly minor: number;
   readonly gates: ReleaseGates;
   readonly tolerations: DefaultTolerationOptions;
+  readonly podSecurity: PodSecurityConfiguration;
 }
 
 export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] {
@@ -71,7 +73,7 @@ export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] 
     nodeRestriction({ reader, authorizer }),
     ownerReferencesPermissionEnforcement({ authorizer, resourcesOfKind }),
     persistentVolumeClaimResize(reader),
-    podSecurity({ reader, minor }),
+    podSecurity({ reader, minor, configuration: ports.podSecurity }),
     podTopologyLabels(reader),
     priority(reader),
     resourceQuota({ reader, chargeQuota, epoch: ports.epoch, gates, now: () => clock.now() }),

@@ -5,7 +5,7 @@ import type { WithInfo } from "../../../serving/http/filters/request-info.ts";
 import { authenticate } from "../authenticate.ts";
 import { createCertificateVerifier } from "../client-certificates.ts";
 import { requestHeaderOptions, spoofableHeaders, type RequestHeaderFlags } from "../request-header-options.ts";
-import { issueCa, issueClient, NOW, type Issued } from "../../../../test/testing/access/auth/certificates.ts";
+import { issue, issueCa, issueClient, NOW, type Issued } from "../../../../test/testing/access/auth/certificates.ts";
 import type { User, WithUser } from "../user.ts";
 import { requestHeaderAuthenticator } from "./request-header.ts";
 import { tokenFileAuthenticator } from "../../../../test/testing/access/auth/token-file.ts";
@@ -56,6 +56,13 @@ describe("x509Authenticator", () => {
       },
       isVerifiedPeer: false,
     });
+  });
+
+  test("accepts a certificate of a root of X.509 v1", () => {
+    const root = issue({ subject: [["CN", "old root"]], version: 1 });
+    const authenticator = x509Authenticator(createCertificateVerifier(root.pem), clock);
+    expect(authenticator(asked([issueClient(root)]))).toMatchObject({ user: { name: "jane" } });
+    expect(authenticator(asked([jane]))).toBe("rejected");
   });
 
   test("returns none if the client presents no certificate", () => {
@@ -147,6 +154,12 @@ describe("requestHeaderAuthenticator", () => {
     ["the front proxy's", [proxy], { user: who({ name: "root" }), isVerifiedPeer: true }],
   ])("accepts the headers only with a certificate of the front proxy: %s certificate", (_, presented, answer) => {
     expect(requestHeader()(asked(presented, claims))).toEqual(answer);
+  });
+
+  test("accepts a front proxy whose root is of X.509 v1", () => {
+    const root = issue({ subject: [["CN", "old root"]], version: 1 });
+    const answer = requestHeader({ clientCa: root.pem })(asked([issueClient(root)], claims));
+    expect(answer).toEqual({ user: who({ name: "root" }), isVerifiedPeer: true });
   });
 
   test("accepts only the allowed common names, or all names if none are configured", () => {

@@ -19,17 +19,27 @@ export function requestHeaderAuthenticator(
   clock: Pick<Clock, "now">,
   verify: CertificateVerifier = createCertificateVerifier(options.clientCa),
 ): Authenticator {
-  const allowedNames = new Set(options.allowedNames);
-  const isAllowed = rememberByChain(([leaf]) => {
-    const name = leaf === undefined ? undefined : readSubject(leaf.raw)?.commonName;
-    return name !== undefined && (allowedNames.size === 0 || allowedNames.has(name));
-  });
+  const verifyProxy = frontProxyVerifier(options, verify);
   return ({ claims, connection: { clientChain } }) => {
     if (clientChain.length === 0) return "none";
-    if (!verify(clientChain, clock.now()) || !isAllowed(clientChain)) return "rejected";
+    if (verifyProxy(clientChain, clock.now()) !== undefined) return "rejected";
     const user = claimedUser(claims, options);
     return typeof user === "string" ? user : { user, isVerifiedPeer: true };
   };
+}
+
+/** Verifies the certificate of a front proxy, and that its common name is one of the allowed names. */
+export function frontProxyVerifier(
+  { allowedNames }: Pick<RequestHeaderOptions, "allowedNames">,
+  verify: CertificateVerifier,
+): CertificateVerifier {
+  const allowed = new Set(allowedNames);
+  const nameProblemOf = rememberByChain(([leaf]) => {
+    const name = leaf === undefined ? undefined : readSubject(leaf.raw)?.commonName;
+    if (name !== undefined && (allowed.size === 0 || allowed.has(name))) return undefined;
+    return `x509: subject with cn=${name ?? ""} is not in the allowed list`;
+  });
+  return (chain, now) => verify(chain, now) ?? nameProblemOf(chain);
 }
 
 /**

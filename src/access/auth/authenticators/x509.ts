@@ -13,8 +13,14 @@ export function x509Authenticator(verify: CertificateVerifier, clock: Pick<Clock
   const callerOf = rememberByChain(toCaller);
   return ({ connection: { clientChain } }) => {
     if (clientChain.length === 0) return "none";
-    return verify(clientChain, clock.now()) ? callerOf(clientChain) : "rejected";
+    return verify(clientChain, clock.now()) === undefined ? callerOf(clientChain) : "rejected";
   };
+}
+
+/** Verifies the certificate of a user, including that it names one. */
+export function userVerifier(verify: CertificateVerifier): CertificateVerifier {
+  return (chain, now) =>
+    verify(chain, now) ?? (toCaller(chain) === "rejected" ? "x509: subject has no common name" : undefined);
 }
 
 // Rejects a certificate without a common name. DIFFERS: kubernetes ignores such a certificate, so that its owner

@@ -83,16 +83,25 @@ function createAuthorizer(bindings: BindingIndex): Authorization["authorize"] {
   };
 }
 
-/** A decision whose reason is computed when it is first read, because few callers read it. */
+/** A decision whose reason is computed only when it is read, because few callers read it. */
+class LazyDecision implements AuthorizationDecision {
+  readonly allowed: boolean;
+  readonly #reason: () => string;
+
+  constructor(allowed: boolean, reason: () => string) {
+    this.allowed = allowed;
+    this.#reason = reason;
+  }
+
+  get reason(): string {
+    return this.#reason();
+  }
+}
+
 function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
   if (bound.decision !== undefined) return bound.decision;
   const { binding } = bound;
-  const decision: AuthorizationDecision = {
-    allowed: true,
-    get reason() {
-      return `RBAC: allowed by ${describeBinding(binding, user)}`;
-    },
-  };
+  const decision = new LazyDecision(true, () => `RBAC: allowed by ${describeBinding(binding, user)}`);
   // If the binding has a single subject, the reason is the same for all users.
   if (binding.subjects.length === 1) bound.decision = decision;
   return decision;
@@ -103,13 +112,10 @@ function deniedWithUnresolved(
   user: User,
   { namespace }: AccessAttributes,
 ): AuthorizationDecision {
-  return {
-    allowed: false,
-    get reason() {
-      const { unresolved } = resolveRules(bindings.inOrder(user, namespace));
-      return unresolved.length === 0 ? "" : `RBAC: ${aggregateText(unresolved.map(unresolvedText))}`;
-    },
-  };
+  return new LazyDecision(false, () => {
+    const { unresolved } = resolveRules(bindings.inOrder(user, namespace));
+    return unresolved.length === 0 ? "" : `RBAC: ${aggregateText(unresolved.map(unresolvedText))}`;
+  });
 }
 
 function resolveRules(bound: readonly BoundRole[]): ResolvedRules {

@@ -39,7 +39,10 @@ export function currentVerifier(
   authorities: Reloading<CertificateAuthorities>,
   of: keyof CertificateAuthorities,
 ): CertificateVerifier {
-  return (chain, now) => authorities.current[of]?.verify(chain, now) ?? false;
+  return (chain, now) => {
+    const current = authorities.current[of];
+    return current === undefined ? "there is no CA" : current.verify(chain, now);
+  };
 }
 
 function authority(pem: string | undefined): CertificateAuthority | undefined {

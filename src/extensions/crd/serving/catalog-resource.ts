@@ -20,6 +20,7 @@ export function toCatalogResource(crd: Crd): CatalogResource | undefined {
   const hasHash = served.some(({ isStorage }) => isStorage);
   return {
     group,
+    isCustom: true,
     resource: names.plural,
     singular: names.singular,
     namespaced: crd.namespaced,

@@ -11,6 +11,7 @@ import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { objectIn } from "../../../serving/registry/representation.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
+import { rejectCorrupt } from "../../../serving/registry/storage-errors.ts";
 import { prefixEnd } from "../../../storage/kv.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { watchPrefix } from "../../../storage/watch-cache/watch-prefix.ts";
@@ -34,7 +35,7 @@ export interface CustomResources {
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
   /**
    * Reads the newest CRD from the store, and waits until the controller has decided whether the CRD is established.
-   * Throws a 503 if the decision takes too long.
+   * Throws a 503 if the decision takes too long, and a 500 if the CRD cannot be decoded.
    */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
   readonly stored: StoredCrds;
@@ -108,6 +109,8 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
       // Reads the CRD even if the table has it, because the requested version may just have been added to it.
       const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
+      // The resource exists, although this server cannot serve it: a 404 would let clients create it again.
+      if (entry !== undefined) rejectCorrupt(entry);
       const known = entry && toKnown(entry);
       if (known !== undefined) table.put(known);
       const until = clock.monotonic() + SETTLE_MS;

@@ -10,9 +10,7 @@ import { readSchema } from "./read-schema.ts";
 export const CUSTOM_RESOURCE_DEFINITION: Kind = {
   setDefaults(crd) {
     const spec = ownStruct(crd, "spec");
-    const names = ownStruct(spec, "names");
-    const kind = stringAt(names, "kind");
-    if (kind !== "") setEmpty(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
+    setNamesDefaults(ownStruct(spec, "names"));
     setMissing(spec, { conversion: { strategy: "None" } });
     const webhook = ownPointer(ownStruct(spec, "conversion"), "webhook");
     const client = webhook === undefined ? undefined : ownPointer(webhook, "clientConfig");
@@ -40,8 +38,43 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
   beginDeletion: beginCrdDeletion,
 };
 
+/** The version in which kube-apiserver stores CRDs. No release serves it, so it needs defaults only. */
+const STORED_DEFINITION: Kind = {
+  setDefaults(crd) {
+    const spec = ownStruct(crd, "spec");
+    setEmpty(spec, { scope: "Namespaced" });
+    setNamesDefaults(ownStruct(spec, "names"));
+    setVersionsDefaults(spec);
+    setMissing(spec, { conversion: { strategy: "None" }, preserveUnknownFields: true });
+    const conversion = ownStruct(spec, "conversion");
+    if (
+      stringAt(conversion, "strategy") === "Webhook" &&
+      stringsAt(conversion, "conversionReviewVersions").length === 0
+    )
+      conversion["conversionReviewVersions"] = ["v1beta1"];
+    const client = ownPointer(conversion, "webhookClientConfig");
+    const service = client === undefined ? undefined : ownPointer(client, "service");
+    if (service !== undefined) setMissing(service, { port: 443 });
+    setStatusDefaults(crd);
+  },
+};
+
+/** Either a single version or the list of versions may be absent. */
+function setVersionsDefaults(spec: JsonObject): void {
+  const version = stringAt(spec, "version");
+  const [first] = objectsAt(spec, "versions");
+  if (first === undefined && version !== "") spec["versions"] = [{ name: version, served: true, storage: true }];
+  else if (first !== undefined && version === "") spec["version"] = stringAt(first, "name");
+}
+
+function setNamesDefaults(names: JsonObject): void {
+  const kind = stringAt(names, "kind");
+  if (kind !== "") setEmpty(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
+}
+
 export const DEFINITION_KINDS: readonly KindEntry[] = [
   ["apiextensions.k8s.io/v1/CustomResourceDefinition", CUSTOM_RESOURCE_DEFINITION],
+  ["apiextensions.k8s.io/v1beta1/CustomResourceDefinition", STORED_DEFINITION],
 ];
 
 function storageVersionOf(definition: JsonObject): string | undefined {

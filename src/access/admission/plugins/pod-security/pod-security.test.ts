@@ -7,6 +7,11 @@ import {
   readerOf,
   rejectionOf,
 } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
+import {
+  NO_POD_SECURITY_CONFIGURATION,
+  parsePodSecurityConfiguration,
+  type PodSecurityConfiguration,
+} from "./configuration.ts";
 import { podSecurity } from "./pod-security.ts";
 
 const LABEL = "pod-security.kubernetes.io/";
@@ -24,12 +29,16 @@ interface Answer {
 
 async function ask(
   labels: Readonly<Record<string, string>>,
-  given: Partial<Attributes> & { readonly object: JsonObject },
+  given: Partial<Attributes> & { readonly object: JsonObject; readonly configuration?: PodSecurityConfiguration },
   pods: readonly JsonObject[] = [],
 ): Promise<Answer> {
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
-  const plugin = podSecurity({ reader: readerOf({ namespaces: [labelled(labels)], pods }), minor: 36 });
+  const plugin = podSecurity({
+    reader: readerOf({ namespaces: [labelled(labels)], pods }),
+    minor: 36,
+    configuration: given.configuration ?? NO_POD_SECURITY_CONFIGURATION,
+  });
   const reported = attributes({
     ...given,
     warn: (text) => void warnings.push(text),
@@ -194,5 +203,82 @@ describe("a namespace", () => {
     ]);
     const relaxed = await ask({}, { ...change, existing: labelled({ enforce: "restricted" }) }, pods);
     expect(relaxed.warnings).toEqual([]);
+  });
+});
+
+describe("with a configuration,", () => {
+  const configuration = parsePodSecurityConfiguration({
+    apiVersion: "pod-security.admission.config.k8s.io/v1",
+    kind: "PodSecurityConfiguration",
+    defaults: { enforce: "baseline", "enforce-version": "v1.30", warn: "restricted" },
+    exemptions: { usernames: ["root"], namespaces: ["system"], runtimeClasses: ["kata"] },
+  });
+  const unsafe = pod({ hostNetwork: true, containers: [container(SAFE)] });
+  const asked = (given: Partial<Attributes>, labels: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+    ask(labels, { object: unsafe, ...given, configuration } as Parameters<typeof ask>[1]);
+
+  test("its defaults are the policy of a namespace without labels", async () => {
+    const { rejection, annotations } = await asked({});
+    expect(rejection).toContain('violates PodSecurity "baseline:v1.30": host namespaces (hostNetwork=true)');
+    expect(annotations).toMatchObject({ [`${LABEL}enforce-policy`]: "baseline:v1.30" });
+    const plain = await asked({ object: pod({ containers: [container({})] }) });
+    expect(plain).toMatchObject({
+      rejection: undefined,
+      warnings: [expect.stringContaining('would violate PodSecurity "restricted:latest"')],
+    });
+  });
+
+  test("labels override its defaults, each mode and version for itself", async () => {
+    expect((await asked({}, { enforce: "privileged", warn: "privileged" })).rejection).toBeUndefined();
+    expect((await asked({}, { "enforce-version": "v1.31" })).rejection).toContain('"baseline:v1.31"');
+    expect((await asked({}, { enforce: "nonsense" })).rejection).toContain('"restricted:v1.30"');
+  });
+
+  test.each<readonly [string, Partial<Attributes>]>([
+    ["namespace", { namespace: "system" }],
+    ["user", { user: { name: "root", uid: "", groups: [], extra: {} } }],
+    ["runtimeClass", { object: pod({ hostNetwork: true, runtimeClassName: "kata" }) }],
+  ])("a pod that an exempt %s exempts is not checked, and the audit event names the reason", async (reason, given) => {
+    expect(await asked(given)).toEqual({
+      rejection: undefined,
+      warnings: [],
+      annotations: { [`${LABEL}exempt`]: reason },
+    });
+  });
+
+  test("the labels of an exempt namespace cause a warning, because they have no effect", async () => {
+    const namespace = labelled({ enforce: "restricted", "audit-version": "v1.30" });
+    const given = { namespace: "system", groupVersion: { group: "", version: "v1" }, resource: "namespaces" };
+    expect((await asked({ ...given, operation: "CREATE", object: namespace })).warnings).toEqual([
+      'namespace "ns" is exempt from Pod Security, and the policy (enforce=restricted:v1.30) will be ignored',
+    ]);
+  });
+});
+
+describe("a PodSecurityConfiguration", () => {
+  const HEAD = { apiVersion: "pod-security.admission.config.k8s.io/v1beta1", kind: "PodSecurityConfiguration" };
+
+  test("without defaults and exemptions changes nothing", () => {
+    expect(parsePodSecurityConfiguration(HEAD)).toEqual(NO_POD_SECURITY_CONFIGURATION);
+    expect(parsePodSecurityConfiguration({ ...HEAD, defaults: { enforce: "", "warn-version": "latest" } })).toEqual(
+      NO_POD_SECURITY_CONFIGURATION,
+    );
+  });
+
+  test.each<readonly [unknown, string]>([
+    [[], "must be an object"],
+    [{ ...HEAD, apiVersion: "v1" }, "must be of pod-security.admission.config.k8s.io/v1, "],
+    [{ ...HEAD, extra: {} }, 'unknown field "extra"'],
+    [{ ...HEAD, defaults: { enforced: "baseline" } }, 'unknown field "defaults.enforced"'],
+    [{ ...HEAD, defaults: { enforce: "strict" } }, 'defaults.enforce: invalid value "strict": must be one of'],
+    [
+      { ...HEAD, defaults: { "audit-version": "1.30" } },
+      'defaults.audit-version: invalid value "1.30": must be "latest"',
+    ],
+    [{ ...HEAD, exemptions: { usernames: [""] } }, "exemptions.usernames[0]"],
+    [{ ...HEAD, exemptions: { namespaces: ["a", "A_"] } }, 'exemptions.namespaces[1]: invalid value "A_"'],
+    [{ ...HEAD, exemptions: { namespaces: ["a", "a"] } }, "is a duplicate"],
+  ])("%j is rejected", (value, message) => {
+    expect(() => parsePodSecurityConfiguration(value)).toThrow(message);
   });
 });

@@ -12,12 +12,22 @@ import type { AdmissionPlugin, Attributes } from "../../admission.ts";
 import type { PodLike } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { namespaceWarnings } from "./namespace-warnings.ts";
-import { formatLevelVersion, isSameLevelVersion, isStricter, policyOf, type LevelVersion } from "./policy.ts";
+import type { PodSecurityConfiguration } from "./configuration.ts";
+import {
+  formatLevelVersion,
+  isFullyPrivileged,
+  isSameLevelVersion,
+  isStricter,
+  labelledModes,
+  policyOf,
+  type LevelVersion,
+} from "./policy.ts";
 
 interface PodSecurityPorts {
   readonly reader: ObjectReader;
   /** The minor version of the release. */
   readonly minor: number;
+  readonly configuration: PodSecurityConfiguration;
 }
 
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
@@ -45,7 +55,6 @@ const IGNORED_SUBRESOURCES: ReadonlySet<string> = new Set([
   "status",
 ]);
 
-/** DIFFERS: there are no exemptions, because there is no configuration file. */
 export function podSecurity(ports: PodSecurityPorts): AdmissionPlugin {
   return {
     name: "PodSecurity",
@@ -76,20 +85,63 @@ function labelsOf(object: JsonObject): JsonObject {
   return objectAt(objectAt(object, "metadata"), "labels");
 }
 
-function checkNamespace({ reader, minor }: PodSecurityPorts, attributes: Attributes, namespace: JsonObject): void {
-  const { policy, errors } = policyOf(labelsOf(namespace));
-  const before = attributes.operation === "UPDATE" ? policyOf(labelsOf(attributes.existing ?? {})) : undefined;
+function checkNamespace(ports: PodSecurityPorts, attributes: Attributes, namespace: JsonObject): void {
+  const { reader, minor, configuration } = ports;
+  const { defaults, exemptions } = configuration;
+  const { policy, errors } = policyOf(labelsOf(namespace), defaults);
+  const before =
+    attributes.operation === "UPDATE" ? policyOf(labelsOf(attributes.existing ?? {}), defaults) : undefined;
   if (errors.length > 0 && !jsonEquals(errors, before?.errors))
     throw invalid({ group: "", kind: "Namespace" }, attributes.name, errors);
-  if (before === undefined) return;
+  const isExempt = exemptions.namespaces.has(attributes.namespace);
+  const warnOfExemption = (): void => warnOfIgnoredPolicy(ports, attributes, namespace);
+  if (before === undefined) return isExempt ? warnOfExemption() : undefined;
   const [now, then] = [policy.enforce, before.policy.enforce];
   if (isSameLevelVersion(now, then) || now.level === "privileged") return;
   if (now.minor === then.minor && !isStricter(now.level, then.level)) return;
+  if (isExempt) return warnOfExemption();
   const name = stringAt(objectAt(namespace, "metadata"), "name");
-  for (const warning of namespaceWarnings(name, now, reader.list(PODS, name), minor)) attributes.warn(warning);
+  try {
+    for (const warning of namespaceWarnings(name, now, reader.list(PODS, name), minor)) attributes.warn(warning);
+  } catch (thrown) {
+    if (!(thrown instanceof StatusError)) throw thrown;
+    attributes.warn("failed to list pods while checking new PodSecurity enforce level");
+  }
+}
+
+/** As kubernetes: a policy in the labels of an exempt namespace has no effect. */
+function warnOfIgnoredPolicy({ configuration }: PodSecurityPorts, attributes: Attributes, namespace: JsonObject): void {
+  const labels = labelsOf(namespace);
+  const { policy } = policyOf(labels, configuration.defaults);
+  const isDefault = (["enforce", "audit", "warn"] as const).every((mode) =>
+    isSameLevelVersion(policy[mode], configuration.defaults[mode]),
+  );
+  if (isDefault || isFullyPrivileged(policy)) return;
+  const name = goQuote(stringAt(objectAt(namespace, "metadata"), "name"));
+  const modes = labelledModes(labels, policy);
+  attributes.warn(`namespace ${name} is exempt from Pod Security, and the policy (${modes}) will be ignored`);
+}
+
+/** Whether the configuration exempts the request. The audit event then names the reason. */
+function isRequestExempt({ configuration }: PodSecurityPorts, attributes: Attributes): boolean {
+  const { namespaces, usernames } = configuration.exemptions;
+  const reason = namespaces.has(attributes.namespace)
+    ? "namespace"
+    : usernames.has(attributes.user.name)
+      ? "user"
+      : undefined;
+  if (reason !== undefined) annotate(attributes, "exempt", reason);
+  return reason !== undefined;
+}
+
+function isRuntimeClassExempt({ configuration }: PodSecurityPorts, attributes: Attributes, { spec }: PodLike): boolean {
+  const isExempt = configuration.exemptions.runtimeClasses.has(stringAt(spec, "runtimeClassName"));
+  if (isExempt) annotate(attributes, "exempt", "runtimeClass");
+  return isExempt;
 }
 
 async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: JsonObject): Promise<void> {
+  if (isRequestExempt(ports, attributes)) return;
   const namespace = await namespaceOf(ports, attributes);
   if (namespace === undefined) {
     const why = `failed to lookup namespace ${goQuote(attributes.namespace)}`;
@@ -97,13 +149,14 @@ async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: Js
       details: { causes: [{ message: why }] },
     });
   }
-  const { policy, errors } = policyOf(labelsOf(namespace));
-  const isFree = [policy.enforce, policy.audit, policy.warn].every(({ level }) => level === "privileged");
-  if (errors.length === 0 && isFree) return annotate(attributes, "enforce-policy", "privileged:latest");
+  const { policy, errors } = policyOf(labelsOf(namespace), ports.configuration.defaults);
+  if (errors.length === 0 && isFullyPrivileged(policy))
+    return annotate(attributes, "enforce-policy", "privileged:latest");
   if (attributes.operation === "UPDATE" && !hasNewImages(pod, attributes.existing ?? {})) return;
+  const like = { metadata: objectAt(pod, "metadata"), spec: objectAt(pod, "spec") };
+  if (isRuntimeClassExempt(ports, attributes, like)) return;
   annotateErrors(attributes, errors);
   annotate(attributes, "enforce-policy", formatLevelVersion(policy.enforce));
-  const like = { metadata: objectAt(pod, "metadata"), spec: objectAt(pod, "spec") };
   const rejection = violationText(like, policy.enforce, ports);
   annotateViolations(attributes, violationText(like, policy.audit, ports));
   if (rejection !== undefined) throw forbidden(PODS, attributes.name, `violates ${rejection}`);
@@ -118,12 +171,14 @@ async function checkTemplate(
   attributes: Attributes,
   template: JsonObject | undefined,
 ): Promise<void> {
+  if (isRequestExempt(ports, attributes)) return;
   const namespace = await namespaceOf(ports, attributes);
   if (namespace === undefined || template === undefined) return;
-  const { policy, errors } = policyOf(labelsOf(namespace));
+  const { policy, errors } = policyOf(labelsOf(namespace), ports.configuration.defaults);
   if (errors.length === 0 && policy.warn.level === "privileged" && policy.audit.level === "privileged") return;
-  annotateErrors(attributes, errors);
   const like = { metadata: objectAt(template, "metadata"), spec: objectAt(template, "spec") };
+  if (isRuntimeClassExempt(ports, attributes, like)) return;
+  annotateErrors(attributes, errors);
   annotateViolations(attributes, violationText(like, policy.audit, ports));
   warnOfViolations(attributes, violationText(like, policy.warn, ports));
 }

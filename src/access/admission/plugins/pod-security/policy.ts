@@ -14,13 +14,13 @@ export interface LevelVersion {
   readonly minor: number | undefined;
 }
 
-interface NamespacePolicy {
+export interface PodSecurityPolicy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
   readonly warn: LevelVersion;
 }
 
-const UNLIMITED: LevelVersion = { level: "privileged", minor: undefined };
+export const UNLIMITED: LevelVersion = { level: "privileged", minor: undefined };
 const PREFIX = "pod-security.kubernetes.io/";
 
 export function formatLevelVersion({ level, minor }: LevelVersion): string {
@@ -35,16 +35,29 @@ export function isStricter(level: PodSecurityLevel, than: PodSecurityLevel): boo
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }
 
-/** If the level is invalid, the mode enforce uses restricted, and audit and warn use privileged. */
-export function policyOf(labels: JsonObject): {
-  readonly policy: NamespacePolicy;
+/**
+ * Labels override the defaults. If a level is invalid, the mode enforce uses restricted, and audit and warn use
+ * privileged.
+ */
+export function policyOf(
+  labels: JsonObject,
+  defaults: PodSecurityPolicy,
+): {
+  readonly policy: PodSecurityPolicy;
   readonly errors: readonly FieldError[];
 } {
   const errors: FieldError[] = [];
-  const mode = (name: string, whenWrong: PodSecurityLevel): LevelVersion => ({
-    level: readLevel(labels, `${PREFIX}${name}`, errors) ?? whenWrong,
-    minor: readMinor(labels, `${PREFIX}${name}-version`, errors),
-  });
+  const mode = (name: keyof PodSecurityPolicy, whenWrong: PodSecurityLevel): LevelVersion => {
+    const { level, minor } = defaults[name];
+    return {
+      level: Object.hasOwn(labels, `${PREFIX}${name}`)
+        ? (readLevel(labels, `${PREFIX}${name}`, errors) ?? whenWrong)
+        : level,
+      minor: Object.hasOwn(labels, `${PREFIX}${name}-version`)
+        ? readMinor(labels, `${PREFIX}${name}-version`, errors)
+        : minor,
+    };
+  };
   const enforce = mode("enforce", "restricted");
   const audit = mode("audit", "privileged");
   const warn = mode("warn", "privileged");
@@ -60,21 +73,41 @@ function warnOrEnforced(labels: JsonObject, enforce: LevelVersion, warn: LevelVe
 
 /** Undefined if the level is invalid. */
 function readLevel(labels: JsonObject, label: string, errors: FieldError[]): PodSecurityLevel | undefined {
-  if (!Object.hasOwn(labels, label)) return UNLIMITED.level;
   const text = stringAt(labels, label);
-  const level = LEVELS.find((one) => one === text);
+  const level = parseLevel(text);
   if (level === undefined) errors.push(labelError(label, text, `must be one of ${LEVELS.join(", ")}`));
   return level;
 }
 
 function readMinor(labels: JsonObject, label: string, errors: FieldError[]): number | undefined {
-  if (!Object.hasOwn(labels, label)) return undefined;
   const text = stringAt(labels, label);
   if (text === "latest") return undefined;
+  const minor = parseMinor(text);
+  if (minor === undefined) errors.push(labelError(label, text, 'must be "latest" or "v1.x"'));
+  return minor;
+}
+
+export function parseLevel(text: string): PodSecurityLevel | undefined {
+  return LEVELS.find((level) => level === text);
+}
+
+/** The x of v1.x; undefined for other texts. */
+export function parseMinor(text: string): number | undefined {
   const minor = Number(/^v1\.([0-9]|[1-9][0-9]*)$/.exec(text)?.[1]);
-  if (Number.isSafeInteger(minor)) return minor;
-  errors.push(labelError(label, text, 'must be "latest" or "v1.x"'));
-  return undefined;
+  return Number.isSafeInteger(minor) ? minor : undefined;
+}
+
+/** The modes that the labels set to another level than privileged, such as "enforce=baseline:latest, warn=…". */
+export function labelledModes(labels: JsonObject, policy: PodSecurityPolicy): string {
+  return (["enforce", "audit", "warn"] as const)
+    .filter((mode) => policy[mode].level !== "privileged")
+    .filter((mode) => [mode, `${mode}-version`].some((name) => Object.hasOwn(labels, `${PREFIX}${name}`)))
+    .map((mode) => `${mode}=${formatLevelVersion(policy[mode])}`)
+    .join(", ");
+}
+
+export function isFullyPrivileged({ enforce, audit, warn }: PodSecurityPolicy): boolean {
+  return [enforce, audit, warn].every(({ level }) => level === "privileged");
 }
 
 function labelError(label: string, value: string, why: string): FieldError {
