@@ -1,6 +1,6 @@
 /**
  * The context that every row of the benchmark's result needs: the options, the CPU cores, the load generator and the
- * floor (a plain Node server that returns the same bytes as our server).
+ * floor (a plain Node server that returns the same bytes as our server, see floor-server.ts).
  */
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
@@ -59,13 +59,16 @@ export function createRequest(namespace: string): RequestShape {
 export async function setFloorResponse(
   context: BenchContext,
   subject: Subject,
-  what: { request: RequestShape; path: string },
+  what: { request: RequestShape; path: string; isWrite?: boolean },
 ): Promise<void> {
   const { client, floor } = context;
   await client.open({ name: "teach", protocol: "http/1.1", port: subject.server.port, connections: 1, token: TOKEN });
   const fetched = await client.fetch("teach", what.request);
   await client.close("teach");
-  await floor.setResponse(what.path, toFloorResponse(fetched, what.request.expectStatus));
+  const response = toFloorResponse(fetched, what.request.expectStatus);
+  // On etcd, the floor does not commit: the row lists the CPU time of etcd separately.
+  const work = subject.store === "embedded" ? "commit" : "parse";
+  await floor.setResponse(what.path, what.isWrite === true ? { ...response, work } : response);
 }
 
 /** Headers that Node adds to the responses of both our server and the floor. */

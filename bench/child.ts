@@ -19,6 +19,8 @@ export class Child {
   constructor({ command, stdio, cwd }: ChildOptions) {
     const [program, ...args] = command;
     this.process = spawn(program!, args, { stdio, ...(cwd === undefined ? {} : { cwd }) });
+    // One listener for each process.
+    process.setMaxListeners(0);
     process.on("exit", this.#kill);
     this.process.once("exit", () => process.off("exit", this.#kill));
   }

@@ -22,24 +22,42 @@ export interface RunningCluster {
   stop(): Promise<void>;
 }
 
-export async function startCluster({ core, etcd, certificates, releases }: ClusterStart): Promise<RunningCluster> {
-  await using stack = new AsyncDisposableStack();
+export async function startCluster({ releases, ...options }: ClusterStart): Promise<RunningCluster> {
+  const servers = startServers(options);
+  try {
+    // The destination starts first: the source is ready only when it has contacted all existing servers.
+    const destination = await servers.start("destination", releases.destination);
+    const source = await servers.start("source", releases.source);
+    return { source, destination, stop: () => servers.stop() };
+  } catch (thrown) {
+    await servers.stop();
+    throw thrown;
+  }
+}
+
+export interface Servers {
+  start(id: string, release: string): Promise<RunningServer>;
+  /** Stops all servers. */
+  stop(): Promise<void>;
+}
+
+/** Servers that call each other. */
+export function startServers({ core, etcd, certificates }: Omit<ClusterStart, "releases">): Servers {
+  const stack = new AsyncDisposableStack();
   const keys = temporaryDirectory();
   stack.defer(() => keys.remove());
   const common = certificateFlags(certificates, keys.path);
-  const start = async (id: string, release: string): Promise<RunningServer> => {
-    const data = temporaryDirectory();
-    stack.defer(() => data.remove());
-    const flags = ["--server-id", id, "--release", release, ...common];
-    const server = await startServer({ core, dataDirectory: data.path, etcd, flags });
-    stack.defer(() => server.stop());
-    return server;
+  return {
+    async start(id, release) {
+      const data = temporaryDirectory();
+      stack.defer(() => data.remove());
+      const flags = ["--server-id", id, "--release", release, ...common];
+      const server = await startServer({ core, dataDirectory: data.path, etcd, flags });
+      stack.defer(() => server.stop());
+      return server;
+    },
+    stop: () => stack.disposeAsync(),
   };
-  // The destination starts first: the source is ready only when it has contacted all existing servers.
-  const destination = await start("destination", releases.destination);
-  const source = await start("source", releases.source);
-  const owned = stack.move();
-  return { source, destination, stop: () => owned.disposeAsync() };
 }
 
 function certificateFlags(certificates: HopCertificates, directory: string): string[] {

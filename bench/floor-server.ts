@@ -1,18 +1,30 @@
 /**
- * The floor: a plain Node server that returns the same bytes as our server over TLS, without any lookup, parsing or
- * decision. It receives these responses, and the event for watchers, over IPC before the measurements. A write to
- * `/emit` makes it send the event to all watchers.
+ * The floor: a plain Node server that returns the same bytes as our server over TLS, without any lookup or decision. It
+ * receives these responses, and the event for watchers, over IPC before the measurements. A write to `/emit` makes it
+ * send the event to all watchers.
+ *
+ * Of a write, the floor does what no API server can omit: it parses the body, for a patch also the object, serializes
+ * the object, and commits it durably in a worker thread, in one transaction with the writes that arrive meanwhile.
  */
-import { createSecureServer } from "node:http2";
+import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
 
 export interface FloorResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   /** The bytes of the body, one Latin-1 character per byte. */
   readonly body: string;
+  /**
+   * The work for each write: nothing by default; `parse` also parses and serializes; `commit` also commits to a SQLite
+   * database.
+   */
+  readonly work?: "parse" | "commit";
 }
 
 export type FloorMessage =
@@ -36,6 +48,9 @@ interface Prepared {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
+  readonly work: FloorResponse["work"];
+  /** The parsed body, if a write stores it. */
+  readonly object: unknown;
 }
 
 const KEEP_ALIVE_MS = 600_000;
@@ -43,12 +58,14 @@ const READY: Prepared = {
   status: 200,
   headers: { "content-type": "text/plain", "content-length": "2" },
   body: Buffer.from("ok"),
+  work: undefined,
+  object: undefined,
 };
 const responses = new Map<string, Prepared>([
   ["readyz", READY],
   ["emit", READY],
 ]);
-const watching = new Set<ServerResponse>();
+const watching = new Set<ServerResponse | ServerHttp2Stream>();
 let event: Buffer = Buffer.alloc(0);
 
 function onRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -64,9 +81,59 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
-    Buffer.concat(chunks);
+    const body = Buffer.concat(chunks);
     if (name === "emit") for (const watcher of watching) watcher.write(event);
-    sendResponse(name, response);
+    const { work, body: text, object } = responses.get(name)!;
+    if (work === undefined) return sendResponse(name, response);
+    JSON.parse(body.toString());
+    const isPatch = request.method === "PATCH";
+    const stored = Buffer.from(JSON.stringify(isPatch ? JSON.parse(text.toString()) : object));
+    if (work === "parse") sendResponse(name, response);
+    else commit(stored, () => sendResponse(name, response));
+  });
+}
+
+/** The writes that wait for the next transaction, and what to do after it. */
+let waiting: { readonly value: Buffer; readonly onCommitted: () => void }[] = [];
+let isCommitting = false;
+let store: Worker | undefined;
+
+function commit(value: Buffer, onCommitted: () => void): void {
+  waiting.push({ value, onCommitted });
+  if (isCommitting) return;
+  isCommitting = true;
+  setImmediate(sendBatch);
+}
+
+function sendBatch(): void {
+  const batch = waiting;
+  waiting = [];
+  const values = Uint8Array.from(Buffer.concat(batch.map(({ value }) => value)));
+  const lengths = batch.map(({ value }) => value.length);
+  store ??= new Worker(new URL(import.meta.url));
+  store.once("message", () => {
+    for (const { onCommitted } of batch) onCommitted();
+    if (waiting.length === 0) isCommitting = false;
+    else setImmediate(sendBatch);
+  });
+  store.postMessage({ values, lengths }, [values.buffer]);
+}
+
+/** The worker: commits each batch with a full sync, and reports when it is durable. */
+function runStore(port: NonNullable<typeof parentPort>): void {
+  const db = new DatabaseSync(join(dirname(fileURLToPath(import.meta.url)), "floor.db"));
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000");
+  db.exec("CREATE TABLE log (rev INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT");
+  const [begin, insert, end] = ["BEGIN", "INSERT INTO log (value) VALUES (?)", "COMMIT"].map((sql) => db.prepare(sql));
+  port.on("message", ({ values, lengths }: { values: Uint8Array; lengths: readonly number[] }) => {
+    begin!.run();
+    let at = 0;
+    for (const length of lengths) {
+      insert!.run(values.subarray(at, at + length));
+      at += length;
+    }
+    end!.run();
+    port.postMessage("committed");
   });
 }
 
@@ -81,7 +148,15 @@ function start({ cert, key, port, clientCa }: Extract<FloorMessage, { kind: "sta
   const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, ...clients }, onRequest);
   const http2 = createSecureServer({ cert, key });
   http2.on("stream", (stream, requestHeaders) => {
-    const { status, headers, body } = responses.get(requestHeaders[":path"]!.split("/", 2)[1]!)!;
+    const name = requestHeaders[":path"]!.split("/", 2)[1]!;
+    if (name === "watch") {
+      stream.respond({ ":status": 200, "content-type": "application/json" });
+      watching.add(stream);
+      stream.on("error", () => undefined);
+      stream.on("close", () => watching.delete(stream));
+      return;
+    }
+    const { status, headers, body } = responses.get(name)!;
     stream.respond({ ":status": status, ...headers });
     stream.end(body);
   });
@@ -95,13 +170,21 @@ function start({ cert, key, port, clientCa }: Extract<FloorMessage, { kind: "sta
   });
 }
 
-process.on("message", (message: FloorMessage) => {
+function onMessage(message: FloorMessage): void {
   if (message.kind === "start") return start(message);
   if (message.kind === "event") event = Buffer.from(message.event, "latin1");
   else {
-    const { status, headers, body } = message.answer;
-    responses.set(message.path, { status, headers: Object.fromEntries(headers), body: Buffer.from(body, "latin1") });
+    const { status, headers, body: text, work } = message.answer;
+    const body = Buffer.from(text, "latin1");
+    const object: unknown = work === undefined ? undefined : JSON.parse(body.toString());
+    responses.set(message.path, { status, headers: Object.fromEntries(headers), body, work, object });
   }
   process.send!("done");
-});
-process.on("disconnect", () => process.exit(0));
+}
+
+if (isMainThread) {
+  process.on("message", onMessage);
+  process.on("disconnect", () => process.exit(0));
+} else if (parentPort !== null) {
+  runStore(parentPort);
+}

@@ -3,10 +3,11 @@ import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join, relative } from "node:path";
 import { chooseCores } from "./cores.ts";
+import { renderGrowth } from "./growth-chart.ts";
 import { measureAll } from "./measure.ts";
 import { HELP, parseOptions, type BenchOptions } from "./options.ts";
 import { renderComparison, renderResult, type Result } from "./report.ts";
-import { newestResult, readResult, writeResult } from "./results-directory.ts";
+import { newestResult, readResult, writeResult, writeText } from "./results-directory.ts";
 import { ROOT } from "./servers.ts";
 import { printLine } from "./step.ts";
 import { UsageError } from "./usage-error.ts";
@@ -29,6 +30,9 @@ async function main(argv: readonly string[]): Promise<void> {
   if (before !== undefined)
     process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
   if (options.against !== undefined) return;
+  const chart = renderGrowth(result.rows, `commit ${result.commit.slice(0, 12)}, ${result.cpu}, ${result.date}`);
+  if (chart !== undefined)
+    process.stdout.write(`\nDrawn in ${relative(ROOT, writeText(RESULTS, "growth.html", chart))}\n`);
   process.stdout.write(`\nWritten to ${relative(ROOT, writeResult(RESULTS, result))}\n`);
 }
 

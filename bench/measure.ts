@@ -7,23 +7,22 @@ import { chooseCores, pin } from "./cores.ts";
 import { LoadClient } from "./load-client.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Row } from "./row.ts";
+import { rowsAgainst } from "./measure-against.ts";
 import { accessRows } from "./rows-access.ts";
-import { AGAINST_ROWS } from "./rows-against.ts";
+import { clusterRows } from "./rows-cluster.ts";
 import { customRows } from "./rows-custom.ts";
-import { discoveryRows } from "./rows-discovery.ts";
+import { crdGrowthRows, objectGrowthRows } from "./rows-growth.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
-import { filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
+import { defaultsRows, encryptionRows, filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
 import { manyObjectsRows } from "./rows-memory.ts";
 import { migrateRows } from "./rows-migrate.ts";
 import { namespaceRows } from "./rows-namespace.ts";
 import { ownerGraphRows } from "./rows-owner-graph.ts";
-import { proxyRows } from "./rows-proxy.ts";
 import { publishRows } from "./rows-publish.ts";
 import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
 import { withSubject } from "./rows-subject.ts";
 import { startFloor } from "./servers.ts";
 import { printLine, step } from "./step.ts";
-import { UsageError } from "./usage-error.ts";
 
 export async function measureAll(options: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
@@ -49,46 +48,15 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
   return rows;
 }
 
-/** The rows that compare our server on each store with another API server. */
-async function rowsAgainst(context: BenchContext): Promise<Row[]> {
-  const rows: Row[] = [];
-  const { stores, only } = context.options;
-  if (!AGAINST_ROWS.some((name) => only.has(name)))
-    throw new UsageError(`with --against, --only accepts ${AGAINST_ROWS.join(", ")}`);
-  if (stores.has("embedded")) rows.push(...(await withSubject(context, undefined)));
-  if (stores.has("etcd")) rows.push(...(await onOwnEtcd(context, withSubject)));
-  return rows;
-}
-
 async function inProcessRows(context: BenchContext): Promise<Row[]> {
   const { only } = context.options;
   return [
     ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
+    ...(only.has("encryption") ? await step("encryption at rest", () => encryptionRows(context)) : []),
     ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
+    ...(only.has("defaults") ? await step("defaults on read", () => defaultsRows(context)) : []),
     ...(only.has("merge") ? await step("discovery merge", () => mergeRows(context)) : []),
   ];
-}
-
-async function clusterRows(context: BenchContext): Promise<Row[]> {
-  const { only } = context.options;
-  return [
-    ...(only.has("proxy") ? await step("GET through a peer", () => onOwnEtcd(context, proxyRows)) : []),
-    ...(only.has("merge") ? await step("merged discovery", () => onOwnEtcd(context, discoveryRows)) : []),
-  ];
-}
-
-async function onOwnEtcd(
-  context: BenchContext,
-  rows: (context: BenchContext, etcd: EtcdProcess) => Promise<Row[]>,
-): Promise<Row[]> {
-  const etcd = await startEtcd();
-  if (etcd === undefined) return [];
-  try {
-    pin(context.cores?.others, etcd.pid);
-    return await rows(context, etcd);
-  } finally {
-    await etcd.stop();
-  }
 }
 
 async function embeddedRows(context: BenchContext): Promise<Row[]> {
@@ -104,6 +72,7 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("owner-graph") ? await step("memory of the owner graph", () => ownerGraphRows(context)) : []),
     ...(only.has("custom") ? await step("custom resources", () => customRows(context)) : []),
     ...(only.has("access") ? await step("authorization", () => accessRows(context)) : []),
+    ...(only.has("growth") ? [...(await objectGrowthRows(context)), ...(await crdGrowthRows(context))] : []),
   ];
 }
 

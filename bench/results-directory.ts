@@ -37,11 +37,13 @@ export function newestResult(directory: string, scale: number): StoredResult | u
 }
 
 export function writeResult(directory: string, result: Result): string {
+  const name = `${result.commit}${result.changed ? "-changed" : ""}${result.scale === 1 ? "" : "-quick"}.json`;
+  return writeText(directory, name, `${JSON.stringify(result, null, 2)}\n`);
+}
+
+export function writeText(directory: string, name: string, text: string): string {
   mkdirSync(directory, { recursive: true });
-  const file = join(
-    directory,
-    `${result.commit}${result.changed ? "-changed" : ""}${result.scale === 1 ? "" : "-quick"}.json`,
-  );
-  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+  const file = join(directory, name);
+  writeFileSync(file, text);
   return file;
 }

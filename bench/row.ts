@@ -14,6 +14,8 @@ export interface Row {
   readonly ratio?: Figure;
   /** Wall-clock figures of the same rounds. */
   readonly wall?: WallClock;
+  /** The place of the figure in a chart of growth-chart.ts. */
+  readonly point?: { readonly chart: string; readonly unit: string; readonly series: string; readonly x: number };
   readonly target?: { readonly text: string; readonly verdict: Verdict };
 }
 

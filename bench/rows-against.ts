@@ -21,6 +21,9 @@ export const AGAINST_ROWS: readonly RowName[] = ["create", "get", "list", "deplo
 const CONNECTIONS = 16;
 const CONFIG_MAPS = 1_000;
 const DEPLOYMENTS = 1_000;
+/** Writes before the first round: for the first thousands of a kind, V8 compiles the code of the kind. */
+const WARM_UP_WRITES = 6_000;
+const LISTED = 5_000;
 const WATCHERS = 500;
 const EVENTS = 100;
 const DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -33,6 +36,8 @@ interface Work {
   readonly request: RequestShape;
   /** Requests per round at full scale. */
   readonly count: number;
+  /** Requests before the first round, at full scale. Default: as many as in a round. */
+  readonly warmUp?: number;
   /** True if requests may address the same objects again. */
   readonly repeats?: true;
   readonly connections?: number;
@@ -83,6 +88,7 @@ function works(namespace: string): readonly Work[] {
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
   const deployment = `${deployments}/${deploymentName(NUMBER_MARK)}`;
+  const writes = { warmUp: WARM_UP_WRITES };
   const image = {
     spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/team/web:v2" }] } } },
   };
@@ -91,7 +97,7 @@ function works(namespace: string): readonly Work[] {
   });
   return [
     {
-      ...{ id: "create", title: "create ConfigMap 3 KB", only: "create", count: CONFIG_MAPS },
+      ...{ id: "create", title: "create ConfigMap 3 KB", only: "create", count: CONFIG_MAPS, ...writes },
       request: { method: "POST", path: configMaps, body: dataText(), expectStatus: 201 },
     },
     {
@@ -99,15 +105,15 @@ function works(namespace: string): readonly Work[] {
       request: { method: "GET", path: `${configMaps}/${dataName(NUMBER_MARK)}`, expectStatus: 200 },
     },
     {
-      ...{ id: "list", title: "LIST all created ConfigMaps", only: "list", count: 20, repeats: true, connections: 1 },
-      request: { method: "GET", path: configMaps, expectStatus: 200 },
+      ...{ id: "list", title: "LIST 5,000 ConfigMaps", only: "list", count: 20, repeats: true, connections: 1 },
+      request: { method: "GET", path: `${configMaps}?limit=${LISTED}`, expectStatus: 200 },
     },
     {
-      ...{ id: "create-deployment", title: "create Deployment", only: "deployment", count: DEPLOYMENTS },
+      ...{ id: "create-deployment", title: "create Deployment", only: "deployment", count: DEPLOYMENTS, ...writes },
       request: { method: "POST", path: deployments, body: idle(deploymentText("v1")), expectStatus: 201 },
     },
     {
-      ...{ id: "apply", title: "server-side apply Deployment", only: "deployment", count: DEPLOYMENTS },
+      ...{ id: "apply", title: "server-side apply Deployment", only: "deployment", count: DEPLOYMENTS, ...writes },
       request: patched(
         "application/apply-patch+yaml",
         idle(deploymentText("v3")),
@@ -115,11 +121,17 @@ function works(namespace: string): readonly Work[] {
       ),
     },
     {
-      ...{ id: "strategic-patch", title: "strategic merge patch Deployment", only: "deployment", count: DEPLOYMENTS },
+      ...{
+        id: "strategic-patch",
+        title: "strategic merge patch Deployment",
+        only: "deployment",
+        count: DEPLOYMENTS,
+        ...writes,
+      },
       request: patched("application/strategic-merge-patch+json", JSON.stringify(image)),
     },
     {
-      ...{ id: "delete", title: "delete Deployment", only: "deployment", count: DEPLOYMENTS },
+      ...{ id: "delete", title: "delete Deployment", only: "deployment", count: DEPLOYMENTS, ...writes },
       request: { method: "DELETE", path: deployment, expectStatus: 200 },
     },
     {
@@ -139,7 +151,7 @@ async function workRow(
   const { request } = work;
   const rounds = await measureRounds({
     ...{ client, count, connections, rounds: options.rounds, protocol: "http/1.1", concurrency: connections },
-    warmUp: count,
+    warmUp: Math.max(1, Math.round((work.warmUp ?? work.count) * options.scale)),
     // A repeated request reads the objects of the first round.
     ...(work.repeats === true ? { numbers: Math.max(1, Math.round(CONFIG_MAPS * options.scale)) } : {}),
     floor: { ...servers.other, request },

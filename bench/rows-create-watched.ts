@@ -8,6 +8,7 @@ import { latencies } from "./rounds.ts";
 import type { Row } from "./row.ts";
 import { TOKEN } from "./servers.ts";
 import { figure } from "./statistics.ts";
+import { untilIdle } from "./until-idle.ts";
 
 /** A server accepts 10,000 connections. */
 const WATCHERS: readonly number[] = [0, 1, 1_000, 9_000];
@@ -16,9 +17,6 @@ const CONCURRENCY = 16;
 const COUNT_MAX = 1_000;
 const COUNT_MIN = 32;
 const DELIVERIES = 100_000;
-/** A server that used less CPU time than this share of the interval has delivered all events. */
-const IDLE_SHARE = 0.1;
-const IDLE_INTERVAL_MS = 300;
 
 const PATH = `/api/v1/namespaces/${WRITE_NAMESPACE}/configmaps`;
 const WATCH_PATH = `${PATH}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=`;
@@ -107,12 +105,3 @@ const REQUEST: RequestShape = {
   body: JSON.stringify({ metadata: { name: `watched-${NUMBER_MARK}` }, data: { payload: "x".repeat(500) } }),
   expectStatus: 201,
 };
-
-/** Waits until the server has delivered the events to all watchers. */
-async function untilIdle(pid: number): Promise<void> {
-  for (;;) {
-    const before = cpuMs(pid);
-    await new Promise((resolve) => setTimeout(resolve, IDLE_INTERVAL_MS));
-    if (cpuMs(pid) - before < IDLE_SHARE * IDLE_INTERVAL_MS) return;
-  }
-}

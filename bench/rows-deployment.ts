@@ -63,7 +63,7 @@ async function writeRow(context: BenchContext, subject: Subject, { id, title, re
   const { client, floor, options } = context;
   const numbered = (text: string): string => text.replaceAll(NUMBER_MARK, TAUGHT);
   const taught = { ...request, path: numbered(request.path), body: numbered(request.body!) };
-  await setFloorResponse(context, subject, { request: taught, path: id });
+  await setFloorResponse(context, subject, { request: taught, path: id, isWrite: true });
   const count = Math.max(1, Math.round(COUNT * options.scale));
   const {
     floor: below,

@@ -1,13 +1,19 @@
 /** Measures GET, LIST and create in closed loops. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createRequest, setFloorResponse, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { LIST_COUNT, LIST_NAMESPACE, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
+import { cpuMs } from "./process-usage.ts";
 import { measureRounds, type MeasuredRounds, type RoundsOptions } from "./rounds.ts";
 import { atMost, type Row } from "./row.ts";
+import { TOKEN } from "./servers.ts";
+import { figure, quantile } from "./statistics.ts";
 
 const GET_RATIO_MAX = 2.5;
 const LIST_RATIO_MAX = 2;
 const CPU_UNIT = "CPU µs/request";
+const LISTS_PER_SECOND = 1_000;
+const LISTS_MS = 4_000;
 
 type Load = Pick<RoundsOptions, "connections" | "concurrency" | "count" | "warmUp" | "numbers"> & {
   readonly protocol?: "h2";
@@ -71,22 +77,58 @@ export async function listRows(context: BenchContext, subject: Subject): Promise
     load: { connections: 2, concurrency: 2, count: 60, warmUp: 20 },
   });
   const target = atMost(measured.ratio.median, LIST_RATIO_MAX, `≤ ${LIST_RATIO_MAX}×`);
+  const { store } = subject;
+  return [
+    { id: `list/${store}`, title: `LIST 5,000 × 3 KB, ${store}`, unit: CPU_UNIT, ...pick(measured), target },
+    ...(store === "etcd" ? await consistentListRows(context, subject) : []),
+  ];
+}
+
+/** Small consistent lists at a fixed rate: concurrent ones share a quorum read of etcd. */
+async function consistentListRows({ client, options }: BenchContext, subject: Subject): Promise<Row[]> {
+  const { server, etcdPid } = subject;
+  const name = "paced lists";
+  const request: RequestShape = { method: "GET", path: "/api/v1/namespaces", expectStatus: 200 };
+  await client.open({ name, protocol: "http/1.1", port: server.port, connections: 32, token: TOKEN });
+  const found: { readonly cpuUs: number; readonly etcdUs: number; readonly sorted: number[] }[] = [];
+  for (let round = 0; round <= options.rounds; round++) {
+    const before = { own: cpuMs(server.pid), etcd: cpuMs(etcdPid!) };
+    await client.beginPace({ name, request, perSecond: LISTS_PER_SECOND, numbers: 1 });
+    await sleep(LISTS_MS * options.scale);
+    const { latenciesMs } = await client.endPace(name);
+    const perList = (ms: number): number => (ms * 1000) / latenciesMs.length;
+    const sorted = latenciesMs.toSorted((left, right) => left - right);
+    // The first round is the warm-up.
+    if (round > 0)
+      found.push({
+        cpuUs: perList(cpuMs(server.pid) - before.own),
+        etcdUs: perList(cpuMs(etcdPid!) - before.etcd),
+        sorted,
+      });
+  }
+  await client.close(name);
+  const latency = (share: number) => figure(found.map(({ sorted }) => quantile(sorted, share)));
   return [
     {
-      id: `list/${subject.store}`,
-      title: `LIST 5,000 × 3 KB, ${subject.store}`,
-      unit: CPU_UNIT,
-      ...pick(measured),
-      target,
+      ...{
+        id: "list-paced/etcd",
+        title: `LIST of namespaces, ${LISTS_PER_SECOND.toLocaleString("en")} per second, etcd`,
+      },
+      ...{ unit: CPU_UNIT, ours: figure(found.map(({ cpuUs }) => cpuUs)) },
+      wall: { unit: "ms (median)", ours: latency(0.5), note: `p99 ${latency(0.99).median.toFixed(1)} ms` },
+    },
+    {
+      ...{ id: "list-paced/etcd/etcd", title: "  CPU of etcd", unit: CPU_UNIT },
+      ours: figure(found.map(({ etcdUs }) => etcdUs)),
     },
   ];
 }
 
 export async function createRows(context: BenchContext, subject: Subject): Promise<Row[]> {
   const request = createRequest(WRITE_NAMESPACE);
-  // The floor returns the response for an object whose number no round uses.
+  // The floor returns, and stores, the response for an object whose number no round uses.
   const taught = { ...request, body: request.body!.replaceAll(NUMBER_MARK, "99999999") };
-  await setFloorResponse(context, subject, { request: taught, path: "create" });
+  await setFloorResponse(context, subject, { request: taught, path: "create", isWrite: true });
   const { client, floor, options } = context;
   const measured = await measureRounds({
     client,

@@ -35,6 +35,8 @@ class Http1Connection implements Requester {
   #bytes = 0;
   #kept: Buffer[] | undefined;
   #settle: { resolve: (answered: ResponseSummary) => void; reject: (error: Error) => void } | undefined;
+  /** Why no request can be sent any more. */
+  #failure: Error | undefined;
 
   constructor(socket: TLSSocket, token: string) {
     this.#socket = socket;
@@ -65,6 +67,7 @@ class Http1Connection implements Requester {
   }
 
   #exchange(request: RequestShape, number: number): Promise<ResponseSummary> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#settle !== undefined) return Promise.reject(new Error("every outstanding request needs a connection"));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -117,6 +120,7 @@ class Http1Connection implements Requester {
   }
 
   #fail(error: Error): void {
+    this.#failure ??= error;
     const settle = this.#settle;
     this.#settle = undefined;
     settle?.reject(error);

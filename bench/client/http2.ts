@@ -13,7 +13,7 @@ export async function openHttp2({ port }: Endpoint, token: string): Promise<Requ
   };
 }
 
-function openSession(port: number): Promise<ClientHttp2Session> {
+export function openSession(port: number): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     session.once("error", reject);

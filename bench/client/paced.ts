@@ -53,7 +53,8 @@ export class PacedLoad {
     const nowMs = performance.now();
     const due = Math.floor(((nowMs - this.#startedMs) / 1000) * this.#pace.perSecond);
     for (; this.#issued < due; this.#issued++) {
-      const requester = this.#idle.pop();
+      // The one that has been idle for longest, so that the server closes none as idle.
+      const requester = this.#idle.shift();
       if (requester === undefined) this.#waiting.push(nowMs);
       else void this.#use(requester, nowMs);
     }

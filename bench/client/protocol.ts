@@ -53,13 +53,15 @@ export type Command =
   | { readonly kind: "end-pace"; readonly name: string }
   /** Sends one request and returns the whole response. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
-  /** Opens `count` watches, one connection each. Returns when every watch has received the response headers. */
+  /** Opens `count` watches. Returns when every watch has received the response headers. */
   | (Endpoint & {
       readonly kind: "watch";
       readonly name: string;
       readonly token: string;
       readonly path: string;
       readonly count: number;
+      /** Watches share connections over HTTP/2. Default: one HTTP/1.1 connection each. */
+      readonly perConnection?: number;
     })
   /**
    * Sends `request` on the connection `trigger` `events` times; each time, waits until every watcher has received one

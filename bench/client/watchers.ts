@@ -1,9 +1,11 @@
 /**
- * Opens many watches, one connection each. It counts events by the bytes that end them, and keeps the text of one
- * watcher only.
+ * Opens many watches: one HTTP/1.1 connection each, or several streams per HTTP/2 connection. It counts events by the
+ * bytes that end them, and keeps the text of one watcher only.
  */
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { openSocket } from "./http1.ts";
+import { openSession } from "./http2.ts";
 import type { Endpoint } from "./protocol.ts";
 import { requestBytes } from "./request-bytes.ts";
 
@@ -16,10 +18,12 @@ export interface WatchTarget extends Endpoint {
   readonly token: string;
   readonly path: string;
   readonly count: number;
+  readonly perConnection?: number;
 }
 
 export class Watchers {
-  readonly #sockets: TLSSocket[] = [];
+  readonly #connections: (TLSSocket | ClientHttp2Session)[] = [];
+  #watches = 0;
   #awaited = 0;
   #onAll: ((outcome: Error | undefined) => void) | undefined;
   #bytes = 0;
@@ -27,9 +31,13 @@ export class Watchers {
 
   static async open(target: WatchTarget): Promise<Watchers> {
     const watchers = new Watchers();
-    for (let opened = 0; opened < target.count; opened += CONNECTING_MAX) {
-      const batch = Math.min(CONNECTING_MAX, target.count - opened);
-      await Promise.all(Array.from({ length: batch }, () => watchers.#add(target)));
+    const { count, perConnection } = target;
+    const connections = Math.ceil(count / (perConnection ?? 1));
+    const add = (): Promise<void> =>
+      perConnection === undefined ? watchers.#add(target) : watchers.#addShared(target, perConnection);
+    for (let opened = 0; opened < connections; opened += CONNECTING_MAX) {
+      const batch = Math.min(CONNECTING_MAX, connections - opened);
+      await Promise.all(Array.from({ length: batch }, add));
     }
     return watchers;
   }
@@ -46,7 +54,7 @@ export class Watchers {
   /** Resolves when every watcher has received one more event. */
   nextEvent(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#awaited = this.#sockets.length;
+      this.#awaited = this.#watches;
       this.#lastText = "";
       this.#onAll = (error) => (error === undefined ? resolve() : reject(error));
     });
@@ -54,14 +62,38 @@ export class Watchers {
 
   close(): void {
     this.#onAll = undefined;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const connection of this.#connections) connection.destroy();
   }
 
   async #add(target: WatchTarget): Promise<void> {
     const socket = await openSocket(target);
-    const isFirst = this.#sockets.length === 0;
-    this.#sockets.push(socket);
+    this.#connections.push(socket);
     await this.#begin(socket, target);
+    this.#follow(socket);
+  }
+
+  async #addShared({ port, path, token }: WatchTarget, streams: number): Promise<void> {
+    const session = await openSession(port);
+    this.#connections.push(session);
+    const open = async (): Promise<void> => {
+      const stream = session.request({ ":path": path, authorization: `Bearer ${token}`, accept: "application/json" });
+      await new Promise<void>((resolve, reject) => {
+        stream.once("error", reject);
+        stream.once("response", (headers) => {
+          const status = headers[":status"];
+          if (status === 200) resolve();
+          else reject(new Error(`a watch got the status ${status}`));
+        });
+      });
+      this.#follow(stream);
+    };
+    await Promise.all(Array.from({ length: streams }, open));
+  }
+
+  /** Counts the events of one watch. */
+  #follow(socket: TLSSocket | ClientHttp2Stream): void {
+    const isFirst = this.#watches === 0;
+    this.#watches++;
     let endedInBrace = false;
     socket.on("data", (chunk: Buffer) => {
       this.#bytes += chunk.length;
