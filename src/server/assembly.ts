@@ -5,7 +5,7 @@
  */
 import type { Authorizer, CatchUp } from "../access/auth/authorize.ts";
 
-import type { Tokens } from "../access/auth/create-authenticators.ts";
+import type { Tokens } from "../access/auth/create-tokens.ts";
 import type { PriorityAndFairness } from "../access/flowcontrol/priority-and-fairness.ts";
 import type { BackgroundTask } from "../base/background.ts";
 import type { StartupHook } from "../base/startup-hook.ts";
@@ -15,6 +15,7 @@ import type { HealthCheck } from "../serving/endpoints/health.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { RequestInfo } from "../serving/http/request-info.ts";
 import type { ResourceTable } from "../serving/resources/built-in-table.ts";
+import type { AddDefaults } from "../storage/watch-cache/entry.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Filters, Resolved } from "./handler-chain.ts";
 import type { ServerStore } from "./store.ts";
@@ -68,6 +69,8 @@ export interface HooksAndTasks {
 }
 
 export interface Assembly<R extends Resources, C extends Cluster, A extends RequestAccess> {
+  /** Completes stored objects with the defaults of the server's release. Absent if the server has no built-in kinds. */
+  readonly addDefaults?: (on: Foundation) => AddDefaults;
   resources(on: Foundation, store: ServerStore): R;
   cluster(on: Foundation, store: ServerStore, resources: R): C;
   access(on: Foundation, store: ServerStore, before: Pick<Stages<R, C, A>, "resources" | "cluster">): A;

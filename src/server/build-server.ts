@@ -51,7 +51,7 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
 ): Promise<Server> {
   const on = createFoundation(env, config);
   const audit = await openAuditLogOf(on);
-  const store = await openServerStore(on);
+  const store = await openServerStore(on, assembly.addDefaults?.(on));
   const resources = assembly.resources(on, store);
   const cluster = assembly.cluster(on, store, resources);
   const access = assembly.access(on, store, { resources, cluster });

@@ -5,6 +5,7 @@
 import { parseServiceOverrides } from "../access/webhook-client/service-overrides.ts";
 import type { ServiceOverrides } from "../access/webhook-client/service-resolver.ts";
 import type { Catalog } from "../objects/catalog/catalog.ts";
+import type { IgnoredGate } from "../objects/catalog/ignored-gates.ts";
 import type { EffectiveVersion } from "../objects/catalog/effective-version.ts";
 import type { ReleaseName } from "../objects/catalog/release.ts";
 import { resolveRelease, type ReleaseOptions } from "../objects/catalog/release-options.ts";
@@ -12,6 +13,7 @@ import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../ac
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
+import { encryptionFile, type EncryptionConfigFile, type EncryptionFile } from "./encryption.ts";
 import { requestHeaderOptions, type RequestHeaderFlags } from "../access/auth/request-header-options.ts";
 import { parseCertificates } from "../access/auth/client-certificates.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "../access/auth/reloading/authorities.ts";
@@ -68,6 +70,8 @@ export interface ServerOptions extends ReleaseOptions, ServiceRangeOptions {
   readonly storage: StorageConfig;
   /** Key prefix in the store. Default "/registry". */
   readonly etcdPrefix?: string;
+  /** The file with the EncryptionConfiguration. Default: nothing is encrypted. */
+  readonly encryption?: EncryptionFile;
   /** Authentication, authorization, flow control and admission. */
   readonly access?: AccessOptions;
   /**
@@ -91,6 +95,12 @@ export interface ServerOptions extends ReleaseOptions, ServiceRangeOptions {
   readonly eventTtlSeconds?: number;
   /** Time limit for every request except watches, in ms. Default 60000. */
   readonly requestTimeoutMs?: number;
+  /**
+   * Minimum duration of a watch without timeoutSeconds, in ms; it ends after a random time up to twice as long. Default
+   * 1800000.
+   */
+  readonly minRequestTimeoutMs?: number;
+  /** Limits of concurrent requests. 0 disables a limit, unless priority and fairness uses it. Default 400 and 200. */
   readonly maxRequestsInflight?: number;
   readonly maxMutatingRequestsInflight?: number;
   /**
@@ -103,6 +113,14 @@ export interface ServerOptions extends ReleaseOptions, ServiceRangeOptions {
   readonly shutdown?: Partial<ShutdownConfig>;
   /** Probability, from 0 to 0.02, that the server closes an HTTP/2 connection after a response. Default 0. */
   readonly goawayChance?: number;
+  /** Directives of the header Strict-Transport-Security. Default: no header. */
+  readonly strictTransportSecurity?: readonly string[];
+  /** Host name, or name:port, of this server in its documents. Default: the address on which it listens. */
+  readonly externalHostname?: string;
+  /** Whether pods may have privileged containers. Default true. */
+  readonly allowPrivileged?: boolean;
+  /** The version at /version, such as v1.36.4-custom. Default: that of the release, with the suffix +evenkeel. */
+  readonly reportedVersion?: string;
   /**
    * As kube-controller-manager's --controllers: "*", "name", "-name". "auto" is "*", but controllers that
    * kube-controller-manager has as well stand back while it runs. Default "auto", but none for a strict release, because
@@ -125,10 +143,19 @@ export interface ServerOptions extends ReleaseOptions, ServiceRangeOptions {
   readonly endpointReconcilerType?: string;
 }
 
+/** Options that change only what clients see. */
+interface ClientConfig {
+  readonly strictTransportSecurity: readonly string[];
+  readonly externalHostname: string | undefined;
+  readonly allowPrivileged: boolean;
+  readonly minRequestTimeoutMs: number;
+  readonly reportedVersion: string | undefined;
+}
+
 declare const resolved: unique symbol;
 
 /** A complete, validated configuration. Only `resolveOptions` and `withStoredCredentials` create one. */
-export interface ServerConfig extends MemberConfig, AccessSettings, ServiceRanges {
+export interface ServerConfig extends MemberConfig, AccessSettings, ServiceRanges, ClientConfig {
   readonly [resolved]: true;
   /** The release as which the server behaves. */
   readonly release: ReleaseName;
@@ -137,9 +164,15 @@ export interface ServerConfig extends MemberConfig, AccessSettings, ServiceRange
   readonly strictRelease: boolean;
   /** The resources that the release serves with this configuration. */
   readonly catalog: Catalog;
+  /** The feature gates that were set and have no effect, because the release does not have them. */
+  readonly ignoredGates: readonly IgnoredGate[];
+  /** Whether clients can request the aggregated form of discovery: the feature gate AggregatedDiscoveryEndpoint. */
+  readonly servesAggregatedDiscovery: boolean;
   /** Whether objects that cannot be read can be deleted: the feature gate AllowUnsafeMalformedObjectDeletion. */
   readonly allowsUnsafeDeletion: boolean;
   readonly storage: StorageConfig;
+  /** Undefined if nothing is encrypted. */
+  readonly encryption: EncryptionConfigFile | undefined;
   readonly audit: AuditConfig;
   /** Addresses that the server uses for Services instead of their endpoints. */
   readonly serviceOverrides: ServiceOverrides;
@@ -155,7 +188,8 @@ export interface ServerConfig extends MemberConfig, AccessSettings, ServiceRange
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion } = resolveRelease(options);
+  const { featureGates, gatesSet, ...ofRelease } = resolveRelease(options);
+  const { version, strictRelease, catalog } = ofRelease;
   const flags = options.controllers ?? (strictRelease ? [] : ["auto"]);
   const controllers = asOption(() => enabledControllers(flags, CONTROLLERS));
   const { release } = version;
@@ -174,31 +208,26 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
   });
   checkRoutingSource(peers, uses);
   return {
+    ...ofRelease,
     release,
-    version,
     isVersionAware: gatesSet.get(VERSION_GATE) ?? !strictRelease,
-    strictRelease,
-    catalog,
-    allowsUnsafeDeletion,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
+    encryption: encryptionFile(options.encryption),
     access: resolveAccess(options.access ?? {}),
     audit: options.audit === undefined ? NO_AUDIT : asOption(() => resolveAudit(options.audit!)),
     serviceAccounts: asOption(() => serviceAccountOptions(options.serviceAccounts ?? {})),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),
     peers,
-    eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the event TTL"),
-    requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
-    maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the maximum number of requests in flight"),
-    maxMutatingRequestsInflight: positive(
-      options.maxMutatingRequestsInflight ?? 200,
-      "the maximum number of mutating requests in flight",
-    ),
+    eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the event TTL (--event-ttl)"),
+    requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout (--request-timeout)"),
+    ...inFlightLimits(options),
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
     ifReadyMode: options.ifReadyMode ?? "off",
     shutdown: { ...DEFAULT_SHUTDOWN_OPTIONS, ...options.shutdown },
     goawayChance: goawayChance(options.goawayChance ?? 0),
+    ...clientOptions(options),
     ...resolveServiceRanges(options, release),
     published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,
@@ -274,7 +303,9 @@ function storage(config: StorageConfig): StorageConfig {
 
 function storageRoot(prefix: string): string {
   if (!/^\/[A-Za-z0-9._/-]*$/.test(prefix))
-    throw new OptionError(`the etcd prefix must be a path such as /registry, not ${JSON.stringify(prefix)}`);
+    throw new OptionError(
+      `the etcd prefix (--etcd-prefix) must be a path such as /registry, not ${JSON.stringify(prefix)}`,
+    );
   return `${prefix.replace(/\/+$/, "")}/`;
 }
 
@@ -282,6 +313,48 @@ function goawayChance(chance: number): number {
   if (!(chance >= 0 && chance <= 0.02))
     throw new OptionError("--goaway-chance can not be less than 0 or greater than 0.02");
   return chance;
+}
+
+function clientOptions({
+  strictTransportSecurity = [],
+  externalHostname,
+  allowPrivileged = true,
+  minRequestTimeoutMs = 1_800_000,
+  reportedVersion,
+}: ServerOptions): ClientConfig {
+  return {
+    strictTransportSecurity: transportSecurity(strictTransportSecurity),
+    externalHostname: externalHostname === "" ? undefined : externalHostname,
+    allowPrivileged,
+    minRequestTimeoutMs: positive(minRequestTimeoutMs, "the minimum request timeout (--min-request-timeout)"),
+    reportedVersion,
+  };
+}
+
+/** As kubernetes: each directive is includeSubDomains, preload or max-age=SECONDS. */
+function transportSecurity(directives: readonly string[]): readonly string[] {
+  for (const directive of directives)
+    if (!/^(includeSubDomains|preload|max-age=[0-9]{1,15})$/.test(directive))
+      throw new OptionError(
+        `--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload, not ${JSON.stringify(directive.slice(0, 100))}`,
+      );
+  return directives;
+}
+
+function inFlightLimits({
+  maxRequestsInflight = 400,
+  maxMutatingRequestsInflight = 200,
+  access = {},
+}: ServerOptions): Pick<ServerConfig, "maxRequestsInflight" | "maxMutatingRequestsInflight"> {
+  const sum = maxRequestsInflight + maxMutatingRequestsInflight;
+  if (!Number.isFinite(sum) || maxRequestsInflight < 0 || maxMutatingRequestsInflight < 0)
+    throw new OptionError("the maximum numbers of requests in flight must not be negative");
+  // As kubernetes: priority and fairness divides the sum of both.
+  if (sum === 0 && access.priorityAndFairness !== false)
+    throw new OptionError(
+      "--max-requests-inflight and --max-mutating-requests-inflight must add up to a positive number, because priority and fairness divides it",
+    );
+  return { maxRequestsInflight, maxMutatingRequestsInflight };
 }
 
 function positive(value: number, what: string): number {

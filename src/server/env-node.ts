@@ -9,6 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log, LogFields } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { throughSuspend } from "../base/through-suspend.ts";
+import { openKmsPlugin } from "../storage/encryption/kms/plugin-client.ts";
 import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
 import { createMemoryKv } from "../storage/kv-memory/kv.ts";
 import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
@@ -46,6 +47,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     openKv: (config) => openKv(config, clock, log),
     openUpstream: (config) => openUpstream(config, clock, log),
     nextTurn: (callback) => void setImmediate(callback),
+    openKmsPlugin: (address, onCall) => openKmsPlugin({ ...address, clock, onCall }),
     openAuditLog: (file) => openAuditOutput(file, { clock, log }),
     openOutbound: (config) => openOutbound(config, clock, log),
     onFatal: (because) => {

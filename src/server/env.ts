@@ -11,6 +11,7 @@ import type { Random } from "../base/random.ts";
 import type { EgressConnection } from "../serving/http/node/upstream/egress-config.ts";
 import type { Outbound } from "../serving/http/outbound.ts";
 import type { Upstream } from "../serving/http/upstream.ts";
+import type { OpenKmsPlugin } from "../storage/encryption/active-encryption.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "../serving/http/node/reloading-credentials.ts";
@@ -36,6 +37,8 @@ export interface Env extends TaskFaults {
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
   /** Opens the audit log. Absent if audit events cannot be written. */
   readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;
+  /** Connects to a KMS plugin on this machine. Absent if the server cannot call plugins. */
+  readonly openKmsPlugin?: OpenKmsPlugin;
   /** Runs the callback in the next turn of the event loop. Absent in the simulator. */
   readonly nextTurn?: (callback: () => void) => void;
   /** Resident memory in bytes and CPU seconds used, for /metrics. */

@@ -2,12 +2,11 @@
 import { recordDecision, type Audit } from "../access/audit/create-audit.ts";
 import { authenticate } from "../access/auth/authenticate.ts";
 import { authorize, type AccessAttributes, type Authorizer } from "../access/auth/authorize.ts";
-import { createAuthenticators } from "../access/auth/create-authenticators.ts";
+import { createAuthentication } from "../access/auth/create-authenticators.ts";
 import { impersonate } from "../access/auth/impersonate.ts";
 import type { Impersonated } from "../access/auth/impersonation/modes.ts";
 import { spoofableHeaders } from "../access/auth/request-header-options.ts";
 import type { WithUser } from "../access/auth/user.ts";
-import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
 import { gatesOf } from "../objects/catalog/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
 import { notReadyResponses } from "../serving/http/filters/not-ready-responses.ts";
@@ -16,14 +15,15 @@ import { ifReady, isExempt, type Starting } from "../serving/http/filters/if-rea
 import { measure } from "../serving/http/filters/measure.ts";
 import { pretty } from "../serving/http/filters/pretty.ts";
 import { recover } from "../serving/http/filters/recover.ts";
-import { requestInfo, type WithInfo } from "../serving/http/filters/request-info.ts";
+import { requestInfo } from "../serving/http/filters/request-info.ts";
 import { shuttingDown } from "../serving/http/filters/shutting-down.ts";
+import { strictTransportSecurity } from "../serving/http/filters/strict-transport-security.ts";
 import { stripIdentity } from "../serving/http/filters/strip-identity.ts";
 import { webSocket } from "../serving/http/filters/web-socket.ts";
-import type { ApiResponse } from "../serving/http/message.ts";
 import type { Cluster, RequestAccess, Resources } from "./assembly.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Filters } from "./handler-chain.ts";
+import { isIndependentOfServed } from "./independent-responses.ts";
 
 interface FilterParts {
   readonly audit: Audit;
@@ -42,8 +42,11 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     retryAfterSeconds: lifecycle.retryAfter(clock),
     isLoopback: loopback.isLoopback,
   };
+  const { tokens } = access;
+  const authentication = createAuthentication({ env, config, tokens, loopback: loopback.connection });
   return {
     identify: audit.identify,
+    strictTransportSecurity: strictTransportSecurity(config.strictTransportSecurity),
     goaway: goaway({ chance: config.goawayChance, random: env.random }),
     pretty: pretty(),
     ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
@@ -64,10 +67,10 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     }),
     deadline: deadline({ clock, requestTimeoutMs: config.requestTimeoutMs }),
     failedAuthentication: audit.failedAuthentication,
-    authenticate: authenticate(
-      createAuthenticators({ env, config, tokens: access.tokens, loopback: loopback.connection }),
-      { rejectsAnonymousUsers: !config.access.anonymousAuth },
-    ),
+    authenticate: authenticate(authentication.authenticators, {
+      rejectsAnonymousUsers: !config.access.anonymousAuth,
+      onRejected: authentication.onRejected,
+    }),
     record: audit.record,
     notReadyResponses: notReadyResponses({ ...starting, isFromAnotherServer: isIndependentOfServed }),
     impersonate: impersonate({
@@ -80,16 +83,6 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     authorize: authorize(healthWhileStarting(authorizer, on), { catchUp, onDecision: recordDecision }),
     ...cluster.filters,
   };
-}
-
-/**
- * True for responses that a server may return before it is ready, because they do not depend on what it has loaded: a
- * response that reports to a peer that this server does not serve the resource, and a response from behind the
- * subresource `proxy` (of a pod, for example) that this server received through a peer.
- */
-function isIndependentOfServed({ info }: WithInfo, { headers }: ApiResponse): boolean {
-  if (headers[NOT_SERVED_HEADER] !== undefined) return true;
-  return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
 }
 
 /** Health paths, which the role system:public-info-viewer allows in every new cluster. */

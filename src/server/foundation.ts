@@ -45,10 +45,18 @@ interface Transports {
 
 /** Throws an OptionError if a certificate is unusable, before anything else is opened. */
 export function createFoundation(env: Env, config: ServerConfig): Foundation {
-  const { credentials, egress, clientCertificate } = config.peers;
+  const { credentials, egress, clientCertificate, unusedEgress } = config.peers;
   const { clock, log } = env;
   const metrics = new MetricsRegistry();
   const epochs = new StoreEpochs();
+  for (const { gate, problem } of config.ignoredGates) log.warn("feature gate ignored", { gate, problem });
+  if (unusedEgress.length > 0)
+    log.warn(
+      "egress selections without effect: the server uses a proxy only for its peers, and else connects directly",
+      {
+        selections: unusedEgress,
+      },
+    );
   return {
     env,
     config,
@@ -56,7 +64,7 @@ export function createFoundation(env: Env, config: ServerConfig): Foundation {
     health: { checks: new HealthChecks(), metrics: new MetricsRegistry() },
     lifecycle: new Lifecycle(env.log),
     loopback: new Loopback(env, epochs),
-    address: new AnnouncedAddress(),
+    address: new AnnouncedAddress(config.externalHostname),
     history: { epochs, recovery: new HistoryRecovery({ clock, log, metrics, epochs }) },
     open: { requests: new OpenRequests(), watches: new Set() },
     transports: {
@@ -89,8 +97,15 @@ function decodeNonJsonBody(bytes: Buffer, mediaType: string): unknown {
 /** The address (host:port) at which clients reach the server. It is known when the server listens. */
 class AnnouncedAddress {
   readonly #announced = Promise.withResolvers<string>();
+  readonly #external: string | undefined;
   #current = "localhost";
 
+  /** `external`: a host name, or name:port, that documents show instead of the announced address. */
+  constructor(external: string | undefined) {
+    this.#external = external;
+  }
+
+  /** The address in documents. */
   get current(): string {
     return this.#current;
   }
@@ -100,7 +115,14 @@ class AnnouncedAddress {
   }
 
   announce(address: string): void {
-    this.#current = address;
+    this.#current = this.#external === undefined ? address : withPort(this.#external, address);
     this.#announced.resolve(address);
   }
+}
+
+/** As kubernetes: a host without a port gets the port of the address. */
+function withPort(host: string, address: string): string {
+  if (/^([^:]+|\[.*\]):[0-9]+$/.test(host)) return host;
+  const port = address.slice(address.lastIndexOf(":") + 1);
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -14,6 +14,7 @@ export type Resolved = WithUser & WithEndpoint;
 
 export interface Filters {
   readonly identify: PassingFilter<ApiRequest>;
+  readonly strictTransportSecurity: PassingFilter<ApiRequest>;
   readonly goaway: PassingFilter<ApiRequest>;
   readonly pretty: PassingFilter<ApiRequest>;
   readonly ifReady: PassingFilter<ApiRequest>;
@@ -40,6 +41,7 @@ export interface Filters {
 export function buildHandler(filters: Filters, route: Handler<Resolved>): Handler<ApiRequest> {
   return chain<ApiRequest>()
     .through(filters.identify)
+    .through(filters.strictTransportSecurity)
     .through(filters.goaway)
     .through(filters.pretty)
     .through(filters.ifReady)

@@ -8,7 +8,9 @@ import type { ServerConfig } from "./config.ts";
 import type { Shutdown } from "./shutdown.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest } from "../serving/http/message.ts";
-import { listen, type Listener } from "../serving/http/node/listener.ts";
+import { listen, type Listener, type TlsSettings } from "../serving/http/node/listener.ts";
+import type { NamedKeyPair } from "../serving/http/node/named-contexts.ts";
+import type { HttpLimits } from "../serving/http/node/http-limits.ts";
 
 export interface ListenConfig {
   readonly host: string;
@@ -17,6 +19,13 @@ export interface ListenConfig {
   readonly key: string;
   /** Serving certificate that can change while the server runs. Default: `cert` and `key`, which never change. */
   readonly certificate?: Reloading<ServingKeyPair> | undefined;
+  /** Certificates for single server names, which can change while the server runs. */
+  readonly named?: Reloading<readonly NamedKeyPair[]> | undefined;
+  readonly tlsSettings?: TlsSettings;
+  readonly isHttp2Disabled?: boolean;
+  /** Whether other processes may listen on the same port. */
+  readonly isPortShared?: boolean;
+  readonly limits?: Partial<HttpLimits>;
   /** Time limit for open requests during shutdown, in ms. Default: the request timeout. */
   readonly drainMs?: number;
   /** Wraps the whole handler chain, for example to inject faults. */
@@ -55,7 +64,8 @@ export async function listenFor<Served extends Listenable>(
   { env, config, at }: { readonly env: Env; readonly config: ServerConfig; readonly at: ListenConfig },
 ): Promise<Listening<Served>> {
   const { wrap = (handle) => handle, drainMs = config.requestTimeoutMs } = at;
-  const tls = { certificate: at.certificate ?? fixedValue(at), authorities: config.authorities };
+  const { named, tlsSettings: settings } = at;
+  const tls = { certificate: at.certificate ?? fixedValue(at), authorities: config.authorities, named, settings };
   let listener: Listener;
   try {
     listener = await listen({
@@ -64,6 +74,9 @@ export async function listenFor<Served extends Listenable>(
       tls: listenTls(tls),
       handle: wrap(server.handle),
       log: (message, detail) => env.log.debug(message, { ...detail }),
+      limits: at.limits ?? {},
+      isHttp2Disabled: at.isHttp2Disabled ?? false,
+      isPortShared: at.isPortShared ?? false,
     });
   } catch (thrown) {
     await server.close();

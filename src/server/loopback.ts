@@ -44,7 +44,7 @@ export class Loopback implements LoopbackClients {
     this.#handle = (request) => this.#chain(request);
     this.#env = env;
     this.#epoch = epoch;
-    this.transport = createInProcessTransport(this.#handle, { connection: this.connection });
+    this.transport = createInProcessTransport(this.#handle, { connection: this.connection, sharesEvents: true });
     const { client, metadata } = this.#clients(this.transport);
     this.client = client;
     this.metadata = metadata;
@@ -63,7 +63,7 @@ export class Loopback implements LoopbackClients {
     wrap: (transport: Transport) => Transport = (transport) => transport,
   ): LoopbackClients {
     const { connection } = this;
-    return this.#clients(wrap(createInProcessTransport(this.#handle, { connection, conditionOf })));
+    return this.#clients(wrap(createInProcessTransport(this.#handle, { connection, conditionOf, sharesEvents: true })));
   }
 
   #clients(transport: Transport): LoopbackClients {

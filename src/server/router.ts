@@ -3,11 +3,12 @@ import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../access/auth/service-acc
 import type { WithUser } from "../access/auth/user.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import { EVENKEEL_PATHS } from "../cluster/inspect/evenkeel-endpoints.ts";
-import { methodNotAllowed } from "../meta/status-error.ts";
+import { methodNotAllowed, StatusError } from "../meta/status-error.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { WithInfo } from "../serving/http/filters/request-info.ts";
-import type { ApiResponse } from "../serving/http/message.ts";
-import { jsonResponse, pageNotFound, textResponse } from "../serving/http/respond.ts";
+import { headerValue, type ApiResponse } from "../serving/http/message.ts";
+import { parseAccept } from "../serving/http/negotiate.ts";
+import { indentedResponse, pageNotFound, textResponse } from "../serving/http/respond.ts";
 import type { Resolved } from "./handler-chain.ts";
 
 export interface Routes {
@@ -27,6 +28,7 @@ export interface Routes {
 type Route = (request: Resolved) => ApiResponse | Promise<ApiResponse>;
 
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores" } as const;
+const VERSION_NOT_ACCEPTABLE = "406: Not Acceptable\n\nAvailable representations: application/json";
 const PATHS: readonly string[] = [
   OPENID_CONFIGURATION_PATH,
   "/api",
@@ -68,7 +70,7 @@ export function createRouter(routes: Routes): Handler<Resolved> {
 
 function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
   const { health, openApi, evenkeel } = routes;
-  const index: Route = () => jsonResponse(200, { paths: PATHS });
+  const index: Route = () => indentedResponse(200, { paths: PATHS });
   const openId: Route = (request) => routes.openId(request) ?? pageNotFound();
   return new Map<string, Route>([
     ["", index],
@@ -90,9 +92,12 @@ function onlyFirstSegment(route: Route): Route {
   return (request) => (request.info.segments[1] === undefined ? route(request) : pageNotFound());
 }
 
-function versionOf({ version }: Routes, { info }: Resolved): ApiResponse {
+function versionOf({ version }: Routes, { info, headers }: Resolved): ApiResponse {
   if (info.verb !== "get") throw methodNotAllowed();
-  return jsonResponse(200, version);
+  const accepted = parseAccept(headerValue(headers, "accept") ?? "");
+  if (accepted.length > 0 && !accepted.some(({ type }) => type === "application/json" || type === "*/*"))
+    throw new StatusError("NotAcceptable", VERSION_NOT_ACCEPTABLE);
+  return indentedResponse(200, version);
 }
 
 function metricsOf({ metrics, healthMetrics }: Routes, { info }: Resolved): ApiResponse {

@@ -186,4 +186,4 @@ test("the informer ends with the objects of the server, and each handler receive
     }),
     { numRuns: 60 },
   );
-});
+}, 300_000);

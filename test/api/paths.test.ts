@@ -160,3 +160,41 @@ describe("a request for", () => {
     expect(response.body.message).toContain("Evenkeel");
   });
 });
+
+describe("the text of a response", () => {
+  test.each([
+    ["an object", "/api/v1/namespaces/default"],
+    ["a list", "/api/v1/namespaces"],
+    ["a Status", "/api/v1/namespaces/none"],
+    ["discovery", "/apis"],
+    ["resource discovery", "/api/v1"],
+  ])("is one line for %s; with the parameter pretty, it is indented and has no final newline", async (_, target) => {
+    await using api = await startServer();
+    const [compact, indented] = [await api.get(target), await api.get(`${target}?pretty=true`)];
+    expect(compact.text).toBe(`${JSON.stringify(compact.body)}\n`);
+    expect(indented.text).toBe(JSON.stringify(indented.body, undefined, 2));
+  });
+
+  test.each(["/version", "/", "/version?pretty=false"])("is always indented for %s", async (target) => {
+    await using api = await startServer();
+    const { text, body } = await api.get(target, { "user-agent": "kubectl" });
+    expect(text).toBe(JSON.stringify(body, undefined, 2));
+  });
+
+  test.each<readonly [target: string, status: number]>([
+    ["/api/v1/namespaces", 406],
+    ["/api/v1/nothings", 404],
+    ["/version", 406],
+  ])(
+    "is always indented for an error at %s if the client accepts no format of the server",
+    async (target, expected) => {
+      await using api = await startServer();
+      const { status, text, body } = await api.get(target, { accept: "image/png" });
+      expect(status).toBe(expected);
+      expect(text).toBe(JSON.stringify(body, undefined, 2));
+      const accepted = await api.get(target, { accept: "image/png,application/json" });
+      const spaces = target === "/version" ? 2 : undefined;
+      expect(accepted.text.trimEnd()).toBe(JSON.stringify(accepted.body, undefined, spaces));
+    },
+  );
+});

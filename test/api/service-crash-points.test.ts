@@ -112,7 +112,7 @@ async function fill(server: TestServer, prefix: string): Promise<typeof FREE> {
 async function repair(world: World, releases: readonly string[]): Promise<void> {
   const kv = world.openKv();
   const decodeForeign = storedProtobufDecoder(protobufTables);
-  const cache = new WatchCache({ kv, clock: world.clock, root: "/registry/", decodeForeign });
+  const cache = new WatchCache({ kv, clock: world.clock, root: "/registry/", reading: { decodeForeign } });
   const stop = new AbortController();
   const running = cache.run(stop.signal);
   await world.advance(10);

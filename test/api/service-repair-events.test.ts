@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
+import { FaultyKv } from "./faulty-kv.ts";
 import { setBits } from "./service-records.ts";
 import { startServer, type Json, type TestServer } from "./start.ts";
 
@@ -34,6 +35,23 @@ async function events(server: TestServer): Promise<string[]> {
     .map(({ reason, regarding, note }: Json) => `${reason} ${regarding.kind} ${regarding.name}: ${note}`)
     .sort();
 }
+
+test("a repair that fails while the store is down is logged once", async () => {
+  const logged: string[] = [];
+  const note = (message: string): void => void logged.push(message);
+  const wrapKv = (real: Kv): Kv => {
+    const kv = new FaultyKv(real);
+    kv.setDown(true);
+    return kv;
+  };
+  await using server = await startServer({
+    skipReady: true,
+    wrapKv,
+    log: { debug: () => {}, info: () => {}, warn: note, error: note },
+  });
+  await server.world.advance(30_000);
+  expect(logged.filter((message) => message === "checking cluster IPs and node ports failed")).toHaveLength(1);
+});
 
 describe("the repair writes an Event", () => {
   test("for node ports that are not allocated, allocated twice, or out of range", async () => {

@@ -36,6 +36,8 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly wrapKv?: (kv: Kv) => Kv;
   /** Receives the audit events. Needs the option `audit`. */
   readonly openAuditLog?: NonNullable<Env["openAuditLog"]>;
+  /** Connects to the KMS plugins of the option `encryption`. */
+  readonly openKmsPlugin?: NonNullable<Env["openKmsPlugin"]>;
   /** True if `startServer` must not wait until the server is ready. */
   readonly skipReady?: boolean;
 }
@@ -183,6 +185,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     wrapKv = (kv): Kv => kv,
     skipReady = false,
     openAuditLog,
+    openKmsPlugin,
     peers = { hostname: nextHost(world) },
     ...serverOptions
   } = options;
@@ -192,6 +195,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     log,
     openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())),
     ...(openAuditLog === undefined ? {} : { openAuditLog }),
+    ...(openKmsPlugin === undefined ? {} : { openKmsPlugin }),
   };
   const server = await buildServer(
     env,

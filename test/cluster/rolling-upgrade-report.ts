@@ -167,12 +167,12 @@ function isBeingReplaced({ server, sentAt, answeredAt }: LoadResponse, replaceme
   return replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
 }
 
-/** True for a request while no server of the newer release was live. */
+/** True for a request while no server of the newer release was live: from the last downgrade until the next upgrade. */
 function isDuringOutage({ sentAt, answeredAt }: LoadResponse, replacements: readonly Replacement[]): boolean {
-  return replacements.some(({ isUpgrade, readyAt }, index) => {
-    const before = replacements[index - 1];
-    if (!isUpgrade || before?.isUpgrade === true) return false;
-    return sentAt <= readyAt && answeredAt >= (before?.beganAt ?? 0);
+  return replacements.some(({ isUpgrade, beganAt }, index) => {
+    const next = replacements[index + 1];
+    if (isUpgrade || next?.isUpgrade === false) return false;
+    return answeredAt >= beganAt && sentAt <= (next?.readyAt ?? Infinity);
   });
 }
 

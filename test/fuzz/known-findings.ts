@@ -44,13 +44,6 @@ export const KNOWN_FINDINGS: readonly KnownFinding[] = [
     why: "as kubernetes, /status of a cron job accepts finalizers that the object itself rejects",
     ...{ seed: 1, caseNumber: 827_516 },
   },
-  {
-    invariant: /^writing an object back as it was read changes nothing$/,
-    key: /^resource\.k8s\.io\//,
-    what: /opaque\/parameters: null versus nothing/,
-    why: "raw JSON null is kept on create, but dropped on update",
-    ...{ seed: 1, caseNumber: 834_521 },
-  },
 ];
 
 export function isKnown({ fuzzCase, report }: Pick<Failure, "fuzzCase" | "report">): boolean {

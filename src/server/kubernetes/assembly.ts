@@ -1,6 +1,9 @@
 /** The stages of a server of a Kubernetes release; see ../assembly.ts. */
 import { catchUpOf } from "../../access/review-endpoints.ts";
 import { createAccess, type Access } from "../../access/create-access.ts";
+import { DEFINITION_KINDS } from "../../extensions/crd/validation/crd-kind.ts";
+import { createKinds } from "../../objects/kinds/kinds.ts";
+import { storedDefaults } from "../../serving/resources/stored-defaults.ts";
 import type { Assembly, RequestAccess } from "../assembly.ts";
 import { joinCluster, type KubernetesCluster } from "./cluster.ts";
 import { createResources, type KubernetesResources } from "./resources.ts";
@@ -12,6 +15,14 @@ export interface KubernetesAccess extends RequestAccess {
 }
 
 export const KUBERNETES: Assembly<KubernetesResources, KubernetesCluster, KubernetesAccess> = {
+  addDefaults: ({ env, config }) =>
+    storedDefaults({
+      catalog: config.catalog,
+      storageRoot: config.storageRoot,
+      kindOf: createKinds(DEFINITION_KINDS),
+      ipFamilies: config.serviceClusterIpRanges.map(({ family }) => family),
+      clock: env.clock,
+    }),
   resources: createResources,
   cluster: joinCluster,
   access({ env, config, metrics, loopback, lifecycle }, { cache }, { resources, cluster }) {

@@ -47,7 +47,10 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
     client: loopback.client,
     catalog: parts.resources.catalog,
     members: parts.storageVersions?.members,
-    isStoredOnlyIn: storedOnlyIn(store.cache, config),
+    isStoredOnlyIn: storedOnlyIn(store.cache, {
+      storageRoot: config.storageRoot,
+      isOutdated: ({ key, sealing, lacksDefaults }) => lacksDefaults || store.kv.isOutdated?.(key, sealing) === true,
+    }),
   });
   const fence = new TermFence();
   const groups: [leaseName: string, controllers: readonly NamedSpec[], fence?: TermFence][] = [

@@ -38,7 +38,7 @@ export function agreeOnEncodings(
     serverId,
     agreed,
     members: (isComplete) => clusterMembers(peers, serverId, isComplete),
-    isOwner: peers.identity.isOwner,
+    withheldBecause: () => withheldBecause(peers, serverId),
     tasks: [
       followUnreadable({ env, config, cache: store.cache, metrics, agreed, reader: `release ${config.release}` }),
     ],
@@ -46,4 +46,13 @@ export function agreeOnEncodings(
   peers.identity.beforeUnfence((signal) => storageVersions.beforeUnfence(signal));
   publishStorageVersions(custom.table, storageVersions);
   return storageVersions;
+}
+
+/**
+ * A process that does not own the ID must not publish entries under it. Without a record, the other servers treat this
+ * server as departed, and would drop its entries as soon as they are written: after a restore of the store, for example.
+ */
+function withheldBecause({ identity, records }: Peers, serverId: string): string | undefined {
+  if (!identity.isOwner()) return "duplicate server ID";
+  return records.has(serverId) ? undefined : "the store has no record of this server yet";
 }

@@ -53,6 +53,8 @@ export function createRegistry(
     ipFamilies: clusterIpRanges.map(({ family }) => family),
     namespaceContent: createNamespaceContent({ kv, storageRoot }),
     allowsUnsafeDeletion: config.allowsUnsafeDeletion,
+    forbidsPrivileged: !config.allowPrivileged,
+    watchTimeoutMsMin: config.minRequestTimeoutMs,
   };
   return { context, allocators };
 }

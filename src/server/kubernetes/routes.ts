@@ -55,6 +55,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
     version: versionDocument({
       ...releaseInfo(config.version.binary),
       ...config.version,
+      reportedVersion: config.reportedVersion,
       gates: gatesOf(config.version.binary),
     }),
     metrics,
@@ -90,9 +91,15 @@ function discoveryRoute(
   const { documents, identity, catchUp } = cluster.peers;
   const canMerge = isEnabled && credentials !== undefined;
   const discovery = discoveryHandler({
-    self: { id: serverId, release: config.release, binaryVersion: identity.self.binaryVersion },
+    self: {
+      id: serverId,
+      run: identity.self.incarnation,
+      release: config.release,
+      binaryVersion: identity.self.binaryVersion,
+    },
     local: () => cluster.shown.groups,
     gates: gatesOf(config.release),
+    servesAggregated: config.servesAggregatedDiscovery,
     forPeers: resources.document.groups,
     peers: canMerge ? documents.sources : () => "off",
     generation: documents.generation,
@@ -119,6 +126,7 @@ function openApiRoute({ env, config }: Foundation, { resources, cluster }: Kuber
     extend: (base) => cluster.aggregated.openApi(base),
     clock: env.clock,
     log: env.log,
+    nextTurn: env.nextTurn,
     serverId,
     binaryVersion: cluster.peers.identity.self.binaryVersion,
     mode: discoveryMode === "newest" ? "newest" : "merged",

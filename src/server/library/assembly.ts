@@ -4,7 +4,7 @@
  * component.
  */
 import { allowAuthenticated, type Authorizer } from "../../access/auth/authorize.ts";
-import { createTokens } from "../../access/auth/create-authenticators.ts";
+import { createTokens } from "../../access/auth/create-tokens.ts";
 import { createPriorityAndFairness } from "../../access/flowcontrol/priority-and-fairness.ts";
 import { waitUntil } from "../../base/background.ts";
 import type { Client } from "../../client/client.ts";

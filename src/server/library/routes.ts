@@ -11,7 +11,7 @@ import { healthHandler } from "../../serving/endpoints/health.ts";
 import { resourceHandler } from "../../serving/endpoints/resources.ts";
 import { versionDocument } from "../../serving/endpoints/version.ts";
 import type { Handler } from "../../serving/http/chain.ts";
-import { jsonResponse, pageNotFound } from "../../serving/http/respond.ts";
+import { indentedResponse, pageNotFound } from "../../serving/http/respond.ts";
 import type { RequestAccess, Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { Resolved } from "../handler-chain.ts";
@@ -39,6 +39,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       self: { id: peers.serverId, release, binaryVersion: gitVersion.replace(/^v/, "") },
       local: () => groups,
       gates: gatesOf(release),
+      servesAggregated: true,
       peers: () => "off",
       generation: () => 0,
       mode: "local",
@@ -51,6 +52,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       catalog: resources.catalog,
       clock,
       log,
+      nextTurn: env.nextTurn,
       serverId: peers.serverId,
       peers: undefined,
       custom: createCustomOpenApi({ generation: 0, definitions: () => crds }),
@@ -67,7 +69,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
     const { info } = request;
     // A server for a program's own resources has no core group.
     if (info.apiPrefix === "api") return Promise.resolve(pageNotFound());
-    if (info.segments.length === 0) return Promise.resolve(jsonResponse(200, paths));
+    if (info.segments.length === 0) return Promise.resolve(indentedResponse(200, paths));
     // Requests verified by the front-proxy CA come from the main API server, which is not a peer.
     return router({ ...request, isVerifiedPeer: false });
   };

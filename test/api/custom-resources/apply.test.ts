@@ -136,3 +136,67 @@ describe("server-side apply", () => {
     expect((await applyPatch(api, target, managed)).body.message).toBe("metadata.managedFields must be nil");
   });
 });
+
+describe("server-side apply while another version of the CRD has fewer fields", () => {
+  const text = { type: "string" };
+  const FEW = schemaOf({ a: text, c: text });
+  const DEFAULTED = schemaOf({ a: text, c: text, b: { ...text, default: "x" } });
+  const MORE = schemaOf({ a: text, c: text, b: text });
+
+  function applyIn(api: TestServer, at: string, spec: Json): Promise<ApiTestResponse> {
+    const [manager, name, query = ""] = at.split(" ");
+    const target = `${WIDGETS.replace("/v1/", `/${name}/`)}/a?fieldManager=${manager}${query}`;
+    return applyPatch(api, target, { ...widget("a", { spec }), apiVersion: `${GROUP}/${name}` });
+  }
+
+  function managers({ body }: ApiTestResponse): string[] {
+    return body.metadata.managedFields.map((entry: Json) => `${entry.manager} ${entry.apiVersion.split("/")[1]}`);
+  }
+
+  async function startedWith(older: Json, newer: Json): Promise<TestServer> {
+    const api = await startServer();
+    await define(api, definition([version("v1", older, { storage: false }), version("v2", newer, { storage: true })]));
+    return api;
+  }
+
+  test("is rejected if a manager has written in that version, which does not have a defaulted field", async () => {
+    await using api = await startedWith(FEW, DEFAULTED);
+    await applyIn(api, "one v1", { a: "1" });
+    const message = ".spec.b: field not declared in schema";
+    for (const at of ["two v2", "one v2", "one v2 &force=true"])
+      expect(await applyIn(api, at, { c: "1" })).toMatchObject({ status: 500, body: { message } });
+    expect(managers(await applyIn(api, "two v1", { c: "1" }))).toEqual(["one v1", "two v1"]);
+  });
+
+  test("is rejected if it adds a field that the version of another manager does not have", async () => {
+    await using api = await startedWith(FEW, MORE);
+    await applyIn(api, "one v1", { a: "1" });
+    const message = "failed to convert new object: .spec.b: field not declared in schema";
+    expect((await applyIn(api, "two v2", { b: "1" })).body.message).toBe(message);
+    expect(managers(await applyIn(api, "two v2", { c: "1" }))).toEqual(["one v1", "two v2"]);
+  });
+
+  test("is rejected if it adds a field that the version of its own previous apply does not have", async () => {
+    await using api = await startedWith(FEW, MORE);
+    await applyIn(api, "one v1", { a: "1" });
+    expect((await applyIn(api, "one v2", { a: "1", b: "1" })).body.message).toBe(
+      "failed to prune fields: failed to convert merged object to last applied version: .spec.b: field not declared in schema",
+    );
+    await applyIn(api, "two v1", { c: "1" });
+    expect(managers(await applyIn(api, "one v2", { a: "1" }))).toEqual(["one v2", "two v1"]);
+    expect((await applyIn(api, "one v2", { a: "1", b: "1" })).body.message).toBe(
+      `failed to prune fields: failed add back owned items: failed to convert merged object at version ${GROUP}/v1: .spec.b: field not declared in schema`,
+    );
+  });
+
+  test("succeeds again after an update, which removes the entries of the older version and keeps the others", async () => {
+    await using api = await startedWith(FEW, MORE);
+    await applyIn(api, "one v1", { a: "1" });
+    await applyIn(api, "two v2", { c: "1" });
+    const updated = await api.mergePatch(`${WIDGETS.replace("/v1/", "/v2/")}/a?fieldManager=three`, {
+      spec: { b: "1" },
+    });
+    expect(managers(updated)).toEqual(["two v2", "three v2"]);
+    expect((await applyIn(api, "one v2", { a: "2", b: "1" })).status).toBe(200);
+  });
+});

@@ -36,14 +36,18 @@ describe("a custom resource", () => {
     expect(versions[0].resources).toMatchObject([
       {
         resource: "widgets",
-        responseKind: { kind: "Widget" },
+        responseKind: { group: "test.example.com", version: "v1", kind: "Widget" },
         scope: "Namespaced",
         singularResource: "widget",
         shortNames: ["wd"],
         categories: ["all"],
         verbs: ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
         subresources: [
-          { subresource: "status", responseKind: { kind: "Widget" }, verbs: ["get", "patch", "update"] },
+          {
+            subresource: "status",
+            responseKind: { group: "test.example.com", version: "v1", kind: "Widget" },
+            verbs: ["get", "patch", "update"],
+          },
           {
             subresource: "scale",
             responseKind: { group: "autoscaling", version: "v1", kind: "Scale" },

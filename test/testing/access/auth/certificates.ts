@@ -47,6 +47,8 @@ export interface CertificateOptions {
   readonly notAfter?: number;
   readonly ca?: { readonly pathLength?: number };
   readonly keys?: Pick<Issued, "privateKey" | "publicKey">;
+  /** The version of X.509. Default: 3. A certificate of version 1 has no extensions. */
+  readonly version?: 1 | 3;
 }
 
 export function issue(options: CertificateOptions): Issued {
@@ -64,7 +66,7 @@ export function certificateDer(options: CertificateOptions): Buffer {
   const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
   const publicKey = keys.publicKey.export({ type: "spki", format: "der" });
   const content = sequence(
-    explicit(0, derInteger(Buffer.of(2))),
+    ...(options.version === 1 ? [] : [explicit(0, derInteger(Buffer.of(2)))]),
     derInteger(createHash("sha256").update(publicKey).digest().subarray(0, 8)),
     algorithm,
     issuer.subject,
