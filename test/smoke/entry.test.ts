@@ -51,6 +51,16 @@ describe.skipIf(process.platform !== "linux")("a server", { timeout: 60_000 }, (
     expect(commandLine.filter((argument) => argument.includes("semi-space-size"))).toEqual(expected);
   });
 
+  test.each([
+    ["of the built command", CLI],
+    ["of bin/evenkeel", BIN],
+  ])("%s has one arena for the allocations of all threads", async (_, command) => {
+    const server = await serve(command);
+    const variables = readFileSync(`/proc/${server.pid}/environ`, "utf8").split("\0");
+    await stop(server);
+    expect(variables).toContain("MALLOC_ARENA_MAX=1");
+  });
+
   test("has one storage thread, although the thread starts before the flags are parsed", async () => {
     const server = await serve(CLI);
     const tasks = readdirSync(`/proc/${server.pid}/task`);
