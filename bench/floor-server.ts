@@ -3,9 +3,12 @@
  * receives these responses, and the event for watchers, over IPC before the measurements. A write to `/emit` makes it
  * send the event to all watchers.
  *
- * Of a write, the floor does what no API server can omit: it parses the body, for a patch also the object, serializes
- * the object, and commits it durably in a worker thread, in one transaction with the writes that arrive meanwhile.
+ * Of a write, the floor does what no API server can omit: it parses the body, for a patch also the object, assigns a UID
+ * and a time, lists the fields that the writer manages, serializes the object, commits it durably in a worker thread, in
+ * one transaction with the writes that arrive meanwhile, and keeps its bytes for the reads. It checks nothing, and sets
+ * no defaults.
  */
+import { randomUUID } from "node:crypto";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -21,8 +24,8 @@ export interface FloorResponse {
   /** The bytes of the body, one Latin-1 character per byte. */
   readonly body: string;
   /**
-   * The work for each write: nothing by default; `parse` also parses and serializes; `commit` also commits to a SQLite
-   * database.
+   * The work for each write: nothing by default; `parse` makes the stored object; `commit` also commits it to a SQLite
+   * database and keeps its bytes, which `/stored` lists.
    */
   readonly work?: "parse" | "commit";
 }
@@ -50,7 +53,7 @@ interface Prepared {
   readonly body: Buffer;
   readonly work: FloorResponse["work"];
   /** The parsed body, if a write stores it. */
-  readonly object: unknown;
+  readonly object: JsonValues;
 }
 
 const KEEP_ALIVE_MS = 600_000;
@@ -59,7 +62,7 @@ const READY: Prepared = {
   headers: { "content-type": "text/plain", "content-length": "2" },
   body: Buffer.from("ok"),
   work: undefined,
-  object: undefined,
+  object: {},
 };
 const responses = new Map<string, Prepared>([
   ["readyz", READY],
@@ -77,7 +80,7 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
     response.on("close", () => watching.delete(response));
     return;
   }
-  if (request.method === "GET") return sendResponse(name, response);
+  if (request.method === "GET") return name === "stored" ? sendStored(response) : sendResponse(name, response);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
@@ -85,12 +88,46 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
     if (name === "emit") for (const watcher of watching) watcher.write(event);
     const { work, body: text, object } = responses.get(name)!;
     if (work === undefined) return sendResponse(name, response);
-    JSON.parse(body.toString());
-    const isPatch = request.method === "PATCH";
-    const stored = Buffer.from(JSON.stringify(isPatch ? JSON.parse(text.toString()) : object));
-    if (work === "parse") sendResponse(name, response);
-    else commit(stored, () => sendResponse(name, response));
+    const sent = JSON.parse(body.toString()) as JsonValues;
+    const existing = request.method === "PATCH" ? (JSON.parse(text.toString()) as JsonValues) : object;
+    const value = Buffer.from(JSON.stringify(storedObject(existing, sent)));
+    if (work === "parse") return sendResponse(name, response);
+    commit(value, () => {
+      keptValues.push(value);
+      sendResponse(name, response);
+    });
   });
+}
+
+type JsonValues = { readonly [name: string]: unknown };
+
+const keptValues: Buffer[] = [];
+
+/** The object of the response with a UID, a time, and the fields that the body sets. */
+function storedObject(object: JsonValues, sent: JsonValues): JsonValues {
+  const time = new Date().toISOString();
+  const managedFields = [
+    { manager: "floor", operation: "Update", apiVersion: "v1", time, fieldsType: "FieldsV1", fieldsV1: fieldsOf(sent) },
+  ];
+  const metadata = object["metadata"] as JsonValues;
+  return { ...object, metadata: { ...metadata, uid: randomUUID(), creationTimestamp: time, managedFields } };
+}
+
+function fieldsOf(values: JsonValues): JsonValues {
+  const fields: Record<string, unknown> = {};
+  for (const name of Object.keys(values).sort()) {
+    const value = values[name];
+    fields[`f:${name}`] = typeof value === "object" && value !== null ? fieldsOf(value as JsonValues) : {};
+  }
+  return fields;
+}
+
+function sendStored(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.cork();
+  for (const value of keptValues) response.write(value);
+  response.uncork();
+  response.end();
 }
 
 /** The writes that wait for the next transaction, and what to do after it. */
@@ -176,7 +213,7 @@ function onMessage(message: FloorMessage): void {
   else {
     const { status, headers, body: text, work } = message.answer;
     const body = Buffer.from(text, "latin1");
-    const object: unknown = work === undefined ? undefined : JSON.parse(body.toString());
+    const object = work === undefined ? {} : (JSON.parse(body.toString()) as JsonValues);
     responses.set(message.path, { status, headers: Object.fromEntries(headers), body, work, object });
   }
   process.send!("done");

@@ -10,6 +10,7 @@ import type { Row } from "./row.ts";
 import { rowsAgainst } from "./measure-against.ts";
 import { accessRows } from "./rows-access.ts";
 import { clusterRows } from "./rows-cluster.ts";
+import { coldRows } from "./rows-cold.ts";
 import { customRows } from "./rows-custom.ts";
 import { crdGrowthRows, objectGrowthRows } from "./rows-growth.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
@@ -65,6 +66,7 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : []),
     ...(only.has("if-ready") ? await step("If-Ready over TLS", () => ifReadyTlsRows(context)) : []),
     ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
+    ...(only.has("cold") ? await step("first writes of new servers", () => coldRows(context)) : []),
     ...(await withSubject(context, undefined)),
     ...(only.has("memory") ? await step("memory of 100,000 objects", () => manyObjectsRows(context)) : []),
     ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),

@@ -143,3 +143,13 @@ export function configMapText(owner?: { readonly name: string; readonly uid: str
     data: { "settings.yaml": "level: info\nregion: eu-central-1\n" },
   });
 }
+
+export function dataName(number: string): string {
+  return `data-${number}`;
+}
+
+/** A ConfigMap of 3 KB with 28 keys. */
+export function dataText(): string {
+  const data = Object.fromEntries(Array.from({ length: 28 }, (_, index) => [`key-${index}`, "x".repeat(90)]));
+  return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: dataName(NUMBER_MARK) }, data });
+}

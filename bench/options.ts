@@ -9,6 +9,7 @@ export const ROW_NAMES = [
   "get",
   "list",
   "create",
+  "cold",
   "create-watched",
   "deployment",
   "watch",
@@ -44,12 +45,13 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [flags]
 
 Starts the built server as a user would and measures the CPU cost of requests, compared with a plain Node TLS server
-that returns the same bytes (the floor); for writes it also parses, serializes and, beside the embedded store, commits
-to SQLite durably. Rounds of both alternate; the figures are medians.
+that returns the same bytes (the floor); for writes it also parses, lists managed fields, serializes and, beside the
+embedded store, commits to SQLite durably. Rounds of both alternate; the figures are medians.
 For publish, migrate, owner-graph, if-ready and defaults the floor is the same server without the measured feature: publish measures
 the cost of publishing storage versions at startup, migrate the latency that clients see during a storage migration that
 is killed and resumed, owner-graph the memory of the garbage collector. namespace deletes a full namespace; it has no floor.
 access compares RBAC with 10,000 bindings with AlwaysAllow.
+cold measures the first writes of new servers and new floors, and the memory of both.
 create-watched creates ConfigMaps while up to 9,000 clients watch them; it has no floor.
 custom compares 1,000 CRDs with one, and custom resources with Deployments of the same content.
 growth measures writes and events with up to 1,000,000 objects, 5,000 CRDs and 50 servers, and draws bench-results/growth.html;
@@ -58,7 +60,7 @@ its floor is the smallest size.
   --only LIST      rows to measure (default all but growth): ${ROW_NAMES.join(", ")}
   --stores LIST    stores to measure: embedded, etcd (default both; etcd is skipped if it is not installed);
                    servers that call each other (proxy, merge) need etcd;
-                   publish, if-ready, migrate, namespace, owner-graph, custom and access use embedded only
+                   publish, cold, if-ready, migrate, namespace, owner-graph, custom and access use embedded only
   --rounds N       rounds per row (default 5); at most 3 for migrate and owner-graph, 5 for custom, which take minutes
   --scale SHARE    share of the work per round, such as 0.05 (default 1); values below 1 are not a measurement
   --quick          3 short rounds at scale 0.2: a first impression, not a measurement

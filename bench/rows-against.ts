@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { BenchContext, Subject } from "./bench-context.ts";
 import type { AgainstOptions } from "./against-options.ts";
 import type { RequestShape } from "./client/protocol.ts";
-import { deploymentName, deploymentText, namespaceText, NUMBER_MARK } from "./objects.ts";
+import { dataName, dataText, deploymentName, deploymentText, namespaceText, NUMBER_MARK } from "./objects.ts";
 import type { RowName } from "./options.ts";
 import { cpuMs } from "./process-usage.ts";
 import { credentialsOf, measureRounds, type MeasuredRounds, type Side } from "./rounds.ts";
@@ -273,15 +273,6 @@ async function withConnection(
   } finally {
     await client.close(name);
   }
-}
-
-function dataName(number: string): string {
-  return `data-${number}`;
-}
-
-function dataText(): string {
-  const data = Object.fromEntries(Array.from({ length: 28 }, (_, index) => [`key-${index}`, "x".repeat(90)]));
-  return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: dataName(NUMBER_MARK) }, data });
 }
 
 /** The Deployment without replicas. */

@@ -10,18 +10,18 @@ import type { Row } from "./row.ts";
 
 const COLLECTION = `/apis/apps/v1/namespaces/${WRITE_NAMESPACE}/deployments`;
 const OBJECT = `${COLLECTION}/${deploymentName(NUMBER_MARK)}`;
-/** The number of the Deployment whose response the floor returns; no round uses it. */
+/** The number of the object whose response the floor returns; no round uses it. */
 const TAUGHT = "99999999";
 const COUNT = 1_000;
 
-interface Write {
+export interface Write {
   readonly id: string;
   readonly title: string;
   readonly request: RequestShape;
 }
 
 /** Measured in this order, because each write changes the objects that the previous one has written. */
-const WRITES: readonly Write[] = [
+export const DEPLOYMENT_WRITES: readonly Write[] = [
   {
     id: "create-deployment",
     title: "create a Deployment",
@@ -55,15 +55,20 @@ function applied(id: string, title: string, body: string): Write {
 
 export async function deploymentRows(context: BenchContext, subject: Subject): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const write of WRITES) rows.push(await writeRow(context, subject, write));
+  for (const write of DEPLOYMENT_WRITES) rows.push(await writeRow(context, subject, write));
   return rows;
+}
+
+/** Configures the floor to return, and to store, the response for an object whose number no round uses. */
+export async function setFloorWrite(context: BenchContext, subject: Subject, { id, request }: Write): Promise<void> {
+  const numbered = (text: string): string => text.replaceAll(NUMBER_MARK, TAUGHT);
+  const taught = { ...request, path: numbered(request.path), body: numbered(request.body!) };
+  await setFloorResponse(context, subject, { request: taught, path: id, isWrite: true });
 }
 
 async function writeRow(context: BenchContext, subject: Subject, { id, title, request }: Write): Promise<Row> {
   const { client, floor, options } = context;
-  const numbered = (text: string): string => text.replaceAll(NUMBER_MARK, TAUGHT);
-  const taught = { ...request, path: numbered(request.path), body: numbered(request.body!) };
-  await setFloorResponse(context, subject, { request: taught, path: id, isWrite: true });
+  await setFloorWrite(context, subject, { id, title, request });
   const count = Math.max(1, Math.round(COUNT * options.scale));
   const {
     floor: below,
