@@ -195,8 +195,9 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   ...LAYERS,
   server: { imports: BELOW_SERVER },
   "tools/simulator": { imports: [...BELOW_SERVER, "server"] },
-  "tools/rehearsal": { imports: [...BELOW_SERVER, "tools/simulator"] },
-  "tools/cli": { imports: [...BELOW_SERVER, "server", "tools/simulator", "tools/rehearsal"] },
+  "tools/upgrade": { imports: BELOW_SERVER },
+  "tools/rehearsal": { imports: [...BELOW_SERVER, "tools/simulator", "tools/upgrade"] },
+  "tools/cli": { imports: [...BELOW_SERVER, "server", "tools/simulator", "tools/upgrade", "tools/rehearsal"] },
 };
 
 /** The public entries. Only these files may contain nothing but re-exports. */
