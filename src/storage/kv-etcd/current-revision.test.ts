@@ -33,6 +33,20 @@ describe("the current revision", () => {
     expect(await fourth).toBe(10);
   });
 
+  test("is read once for all callers that arrive in the turn in which the previous read ends", async () => {
+    const { asked, revision } = controlled();
+    const first = revision.query();
+    const second = revision.query();
+    asked[0]!.resolve(7);
+    await first;
+    const third = revision.query();
+    expect(asked).toHaveLength(1);
+    await turn();
+    expect(asked).toHaveLength(2);
+    asked[1]!.resolve(8);
+    expect(await Promise.all([second, third])).toEqual([8, 8]);
+  });
+
   test("is read a second time after a failed read, which fails only the callers that shared it", async () => {
     const { asked, revision } = controlled();
     const first = revision.query();
