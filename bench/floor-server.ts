@@ -133,7 +133,7 @@ function sendStored(response: ServerResponse): void {
 /** The writes that wait for the next transaction, and what to do after it. */
 let waiting: { readonly value: Buffer; readonly onCommitted: () => void }[] = [];
 let isCommitting = false;
-let store: Worker | undefined;
+let store: Worker;
 
 function commit(value: Buffer, onCommitted: () => void): void {
   waiting.push({ value, onCommitted });
@@ -147,7 +147,6 @@ function sendBatch(): void {
   waiting = [];
   const values = Uint8Array.from(Buffer.concat(batch.map(({ value }) => value)));
   const lengths = batch.map(({ value }) => value.length);
-  store ??= new Worker(new URL(import.meta.url));
   store.once("message", () => {
     for (const { onCommitted } of batch) onCommitted();
     if (waiting.length === 0) isCommitting = false;
@@ -180,9 +179,11 @@ function sendResponse(name: string, response: ServerResponse): void {
   response.end(body);
 }
 
+/** The storage thread also costs memory, and time at the start, if nothing is ever stored. */
 function start({ cert, key, port, clientCa }: Extract<FloorMessage, { kind: "start" }>): void {
   const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
   const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, ...clients }, onRequest);
+  store = new Worker(new URL(import.meta.url));
   const http2 = createSecureServer({ cert, key });
   http2.on("stream", (stream, requestHeaders) => {
     const name = requestHeaders[":path"]!.split("/", 2)[1]!;

@@ -22,7 +22,7 @@ const HEAP_FLAGS: readonly string[] = ["--max-semi-space-size=16"];
  * Makes all threads allocate from one arena of glibc. By default each thread has its own, and keeps what it has freed
  * for itself: after thousands of writes, the arenas of V8's threads held 10 MB. Other C libraries ignore the variable.
  */
-const ARENAS = { MALLOC_ARENA_MAX: "1" };
+const ARENAS = { MALLOC_ARENA_MAX: "1" } as const;
 /**
  * Without this flag, V8 may decide from the first requests that some object of every request lives long, and allocate it
  * in the old generation from then on. Each such object keeps the rest of its request alive until the next major
