@@ -1,6 +1,6 @@
 /** The entries of the two kinds of tree pages of bbolt. Every position and size is checked against the page. */
 import { PAGE_HEADER_BYTES } from "./bolt-meta.ts";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 import type { PageView } from "./page-reader.ts";
 
 const BRANCH_FLAG = 1;

@@ -1,7 +1,7 @@
 /** Walks the trees of pages of a bbolt database, and finds its buckets. */
 import { PAGE_HEADER_BYTES } from "./bolt-meta.ts";
 import { branchChildren, isBranch, Leaf } from "./bolt-page.ts";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 import { SMALL_TREE_PAGES_MAX, TREE_DEPTH_MAX } from "./etcd-file-limits.ts";
 import type { PageReader, PageView } from "./page-reader.ts";
 

@@ -3,7 +3,7 @@
  * call per page would take as long as hashing the file.
  */
 import type { BoltMeta } from "./bolt-meta.ts";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 import { PAGE_BYTES_MAX, WINDOW_BYTES } from "./etcd-file-limits.ts";
 import type { RawFile } from "./raw-file.ts";
 

@@ -1,6 +1,6 @@
 /** A file that is open for reading at any position. */
 import { closeSync, fstatSync, readSync } from "node:fs";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 
 /** etcd writes databases in multiples of this size, so a file with 32 bytes more ends with a SHA-256. */
 const SECTOR_BYTES = 512;

@@ -1,12 +1,14 @@
 /**
- * The set of the keys whose newest change has been read. It keeps hashes of the keys and where the keys are in the file,
- * instead of the keys themselves, so 1,000,000 keys take 32 MB. If hashes are equal, the key in the file decides, so
- * that a collision never hides a key.
+ * The set of the keys whose newest change has been read from a database file. It keeps hashes of the keys and where the
+ * keys are in the file, instead of the keys themselves, so 1,000,000 keys take 32 MB. If hashes are equal, the key in
+ * the file decides, so that a collision never hides a key.
  */
-import { damaged } from "./etcd-file-error.ts";
-import { COLLISIONS_MAX, KEYS_MAX } from "./etcd-file-limits.ts";
-import type { RawFile } from "./raw-file.ts";
+import { DatabaseFileError } from "./database-file-error.ts";
 
+/** Maximum number of different keys. Their table would take 1 GB; a cluster has fewer than a tenth. */
+const KEYS_MAX = 40_000_000;
+/** Maximum number of pairs of keys with the same 64-bit hash. One such pair is already very improbable. */
+const COLLISIONS_MAX = 100;
 const SLOTS_AT_FIRST = 4096;
 const LOAD_MAX = 0.7;
 /**
@@ -20,8 +22,8 @@ const PROBES_FREE = 1_000_000;
 const RECENT_KEYS = 8192;
 const RECENT_KEY_BYTES = 256;
 
-/** Where the record of a key is: `start` to `end` in `bytes`, and `position` in the file. */
-export interface KeyRecord {
+/** A key as a part of a buffer, and where it is in the file, which is greater than 0. */
+export interface KeyPlace {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
@@ -29,30 +31,28 @@ export interface KeyRecord {
 }
 
 export class SeenKeys {
-  readonly #file: RawFile;
+  /** Whether the file has this key at another position, too. */
+  readonly #isAt: (position: number, key: KeyPlace) => boolean;
   #slots = SLOTS_AT_FIRST;
   #hashes = new Uint32Array(2 * SLOTS_AT_FIRST);
-  /** 0 marks an empty slot, because a meta page is at the start of the file. */
+  /** 0 marks an empty slot. */
   #positions = new Float64Array(SLOTS_AT_FIRST);
   #size = 0;
   #lookups = 0;
   #probes = 0;
   #collisions = 0;
   readonly #recentPositions = new Float64Array(RECENT_KEYS);
+  readonly #recentLengths = new Uint16Array(RECENT_KEYS);
   readonly #recentBytes = Buffer.alloc(RECENT_KEYS * RECENT_KEY_BYTES);
-  #compared = Buffer.alloc(RECENT_KEY_BYTES);
 
-  constructor(file: RawFile) {
-    this.#file = file;
+  constructor(isAt: (position: number, key: KeyPlace) => boolean) {
+    this.#isAt = isAt;
   }
 
-  /**
-   * Returns whether the key is new. The bytes of a record must begin with the length of the key, so that no record is the
-   * beginning of another.
-   */
-  add(record: KeyRecord): boolean {
+  /** Returns whether the key is new. */
+  add(key: KeyPlace): boolean {
     if (this.#size >= this.#slots * LOAD_MAX) this.#grow();
-    const { bytes, start, end, position } = record;
+    const { bytes, start, end, position } = key;
     let low = 0x811c9dc5;
     let high = 0x9e3779b9;
     for (let index = start; index < end; index++) {
@@ -64,49 +64,46 @@ export class SeenKeys {
     low = mixed(low ^ high);
     high >>>= 0;
     this.#lookups++;
-    const slot = this.#find(record, low, high);
+    const slot = this.#find(key, low, high);
     if (slot === undefined) return false;
     this.#set(slot, { low, high, position });
     this.#size++;
-    if (this.#size > KEYS_MAX) throw damaged(`it has more than ${KEYS_MAX} keys`);
-    this.#remember(record, low);
+    if (this.#size > KEYS_MAX) throw new DatabaseFileError(`has more than ${KEYS_MAX} keys, which is not supported`);
+    this.#remember(key, low);
     return true;
   }
 
   /** The free slot for a new key; undefined if the set has the key. */
-  #find(record: KeyRecord, low: number, high: number): number | undefined {
+  #find(key: KeyPlace, low: number, high: number): number | undefined {
     const mask = this.#slots - 1;
     let slot = low & mask;
     for (; this.#positions[slot] !== 0; slot = (slot + 1) & mask) {
       this.#countProbe();
       if (this.#hashes[2 * slot] !== low || this.#hashes[2 * slot + 1] !== high) continue;
-      if (this.#isAt(this.#positions[slot]!, record, low)) return undefined;
-      if (++this.#collisions > COLLISIONS_MAX) throw collisions();
+      if (this.#isSame(this.#positions[slot]!, key, low)) return undefined;
+      if (++this.#collisions > COLLISIONS_MAX) throw chosenKeys();
     }
     return slot;
   }
 
-  #isAt(position: number, { bytes, start, end }: KeyRecord, low: number): boolean {
-    const length = end - start;
+  #isSame(position: number, key: KeyPlace, low: number): boolean {
     const recent = low & (RECENT_KEYS - 1);
-    if (this.#recentPositions[recent] === position && length <= RECENT_KEY_BYTES) {
-      const at = recent * RECENT_KEY_BYTES;
-      return bytes.compare(this.#recentBytes, at, at + length, start, end) === 0;
-    }
-    if (this.#compared.length < length) this.#compared = Buffer.alloc(2 * length);
-    this.#file.read(this.#compared, length, position);
-    return bytes.compare(this.#compared, 0, length, start, end) === 0;
+    if (this.#recentPositions[recent] !== position) return this.#isAt(position, key);
+    const at = recent * RECENT_KEY_BYTES;
+    const end = at + this.#recentLengths[recent]!;
+    return key.bytes.compare(this.#recentBytes, at, end, key.start, key.end) === 0;
   }
 
-  #remember({ bytes, start, end, position }: KeyRecord, low: number): void {
+  #remember({ bytes, start, end, position }: KeyPlace, low: number): void {
     if (end - start > RECENT_KEY_BYTES) return;
     const recent = low & (RECENT_KEYS - 1);
     this.#recentPositions[recent] = position;
+    this.#recentLengths[recent] = end - start;
     bytes.copy(this.#recentBytes, recent * RECENT_KEY_BYTES, start, end);
   }
 
   #countProbe(): void {
-    if (++this.#probes > PROBES_FREE + PROBES_PER_LOOKUP * this.#lookups) throw collisions();
+    if (++this.#probes > PROBES_FREE + PROBES_PER_LOOKUP * this.#lookups) throw chosenKeys();
   }
 
   #set(slot: number, { low, high, position }: { low: number; high: number; position: number }): void {
@@ -139,6 +136,8 @@ function mixed(value: number): number {
   return (mixing ^ (mixing >>> 16)) >>> 0;
 }
 
-function collisions(): Error {
-  return damaged("it has keys that were chosen to slow down the reader");
+function chosenKeys(): DatabaseFileError {
+  return new DatabaseFileError(
+    "has keys that were chosen to slow down their reader, so it is not a database of Kubernetes",
+  );
 }
