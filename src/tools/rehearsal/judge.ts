@@ -40,12 +40,22 @@ export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
 /** Returns everything that is wrong with a response. */
 export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
   if (response.status === 404) return judgeNotFound(response, truth);
+  if (response.status === 500) return judgeError(response);
   if (response.status !== 200 || response.method !== "GET") return [];
   if (response.info.verb === "list") return judgeList(response, truth.ledger);
   if (!response.info.isResourceRequest && isDiscoveryRoot(response.info))
     return judgeDiscovery(response, truth.serverRuns);
   return [];
 }
+
+/** The store of a rehearsal holds only objects that servers have written, so an undecodable one is of another release. */
+function judgeError({ text }: ObservedResponse): JudgeFinding[] {
+  const message = stringAt(parseJsonObject(text) ?? {}, "message").slice(0, 300);
+  if (!UNDECODABLE.test(message)) return [];
+  return [{ kind: "unreadable-encoding", said: `500: ${message}`, right: "another server of the cluster can read it" }];
+}
+
+const UNDECODABLE = /no kind .* is registered for version/;
 
 function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverRuns }: Truth): JudgeFinding[] {
   const { info, atMs, status, startedAtMs, auditId, serverId, method, target } = response;

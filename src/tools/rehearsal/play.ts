@@ -8,17 +8,18 @@ import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { repeatWork, type LoadContext } from "./load.ts";
 import type { UpgradePlan } from "./plan.ts";
 import { Recorder } from "./recorder.ts";
-import type { Gate, PlayedFault, RunReport } from "./report.ts";
+import type { PlayedFault, RunReport } from "./report.ts";
 import { Roll } from "./roll.ts";
 import { pathOfEntry, Session } from "./session.ts";
 import { hasDepartedResource, servesAnyVersion, type ServerRun, type RehearsalStage } from "./stage.ts";
 import { StoreWatch } from "./store-watch.ts";
 import type { LoadTarget } from "./targets.ts";
+import { isKubernetes, type RehearsalSubject } from "./subject.ts";
 import { createRehearsalTransport } from "./transport.ts";
 
 interface PlayOptions {
   readonly plan: UpgradePlan;
-  readonly gate: Gate;
+  readonly subject: RehearsalSubject;
   /** Opens a new cluster for this run; it is closed afterwards. */
   readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<RehearsalStage>;
   readonly targets: readonly LoadTarget[];
@@ -90,7 +91,13 @@ class Playing {
     };
     const { durationMs, serverIds } = plan;
     this.#recorder = new Recorder({ clock, truth, durationMs, serverIds });
-    this.#store = new StoreWatch({ history, ledger: this.#ledger, recorder: this.#recorder });
+    this.#store = new StoreWatch({
+      history,
+      ledger: this.#ledger,
+      recorder: this.#recorder,
+      serverRuns,
+      isAgreed: !isKubernetes(options.subject),
+    });
     const sinceStart = (stageMs: number): number => this.#recorder.sinceStart(stageMs);
     this.#roll = new Roll({ stage, plan, sinceStart, onFailure });
     this.#context = {
@@ -138,7 +145,7 @@ class Playing {
   report(): Omit<RunReport, "failures"> {
     const left = this.#left;
     return {
-      gate: this.#options.gate,
+      subject: this.#options.subject,
       ...this.#recorder.report(),
       steps: this.#roll.played(),
       storage: this.#store.lanes(),
