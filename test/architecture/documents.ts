@@ -249,6 +249,9 @@ const RESOLVED_URL = /"resolved":\s*"http/;
  * Rejects paths that exist on one machine only. Tests and scripts may name folders of facts beside the project, if they
  * do not require them.
  */
+/** The neighbors with facts that tests use if they are present. */
+const FACTS: ReadonlySet<string | undefined> = new Set(["facts", "fidelity", "snapshots"]);
+
 export function checkPrivateText(files: readonly TextFile[]): readonly Violation[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, index) => {
@@ -257,7 +260,7 @@ export function checkPrivateText(files: readonly TextFile[]): readonly Violation
       if (PRIVATE_PATH.test(line))
         violations.push(found("names a path of one machine: make it relative or configurable"));
       for (const [, folder] of line.matchAll(NEIGHBOUR)) {
-        const allowed = /^(test|scripts)\//.test(path) && (folder === "facts" || folder === "fidelity");
+        const allowed = /^(test|scripts)\//.test(path) && FACTS.has(folder);
         if (!allowed)
           violations.push(
             found(

@@ -5,7 +5,10 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { rehearsalHtml } from "../rehearsal/html.ts";
 import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
-import { planProblem } from "../rehearsal/plan.ts";
+import { runtimeConfigProblem } from "../rehearsal/path-apis.ts";
+import { planProblem, releasesBetween, type PlanOptions } from "../rehearsal/plan.ts";
+import type { Seed } from "../rehearsal/seed.ts";
+import { readSeed } from "./rehearse-seed.ts";
 import { rehearse, type OpenStage } from "../rehearsal/rehearse.ts";
 import type { FaultLevel } from "../rehearsal/report.ts";
 import { SUBJECTS, type RehearsalSubject } from "../rehearsal/subject.ts";
@@ -16,9 +19,12 @@ import { RehearsalProgress } from "./rehearse-progress.ts";
 import { openRealStage } from "./rehearse-real.ts";
 
 interface RehearseFlags {
-  readonly from: ReleaseName;
+  readonly from?: ReleaseName;
   readonly to: ReleaseName;
-  readonly servers: number;
+  readonly servers?: number;
+  readonly snapshot?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
   readonly manifests?: string;
   readonly down?: boolean;
   readonly minutes?: number;
@@ -38,6 +44,7 @@ interface How {
 
 const VIRTUAL: How = { minutes: 30, stepMsMin: 20_000, openStage: undefined };
 const REAL: How = { minutes: 2, stepMsMin: 8_000, openStage: openRealStage };
+const SERVERS = 3;
 const FAILED = 1;
 const USAGE = 2;
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
@@ -55,6 +62,7 @@ otherwise; 2: the plan cannot be played, or a file cannot be used.
 Examples:
   $ evenkeel rehearse --from 1.33 --to 1.36
   $ evenkeel rehearse --from 1.33 --to 1.36 --subject kube-apiserver-with-proxy --html rehearsal.html
+  $ evenkeel rehearse --snapshot backup.db --to 1.36 --html rehearsal.html
   $ evenkeel rehearse --from 1.31 --to 1.32 --minutes 10 --manifests deploy/ -o json
   $ evenkeel rehearse --from 1.33 --to 1.34 --subject evenkeel --down --faults heavy
 `;
@@ -67,9 +75,16 @@ export function rehearseCommand(version: string): Command {
       "Simulate a rolling upgrade in virtual time, with clients and faults, and report every wrong response that a " +
         "client receives: from kube-apiserver as it comes, and with the mixed version proxy.",
     )
-    .requiredOption("--from <release>", "current release of the cluster, for example 1.33", release)
+    .option(
+      "--from <release>",
+      "current release of the cluster, for example 1.33 (default: that of --snapshot or --kubeconfig)",
+      release,
+    )
     .requiredOption("--to <release>", "target release, reached minor by minor", release)
-    .option("--servers <number>", "number of servers in the cluster", count, 3)
+    .option("--servers <number>", "number of servers (default: those of --snapshot or --kubeconfig, else 3)", count)
+    .option("--snapshot <file>", "play the cluster in an etcd snapshot, or in a database of etcd or k3s")
+    .option("--kubeconfig <file>", "play the cluster of a kubeconfig; reads it through its API, and changes nothing")
+    .option("--context <name>", "context of the kubeconfig (default: its current context)")
     .option(
       "--manifests <directory>",
       "YAML and JSON files to check for APIs that appear, vanish or change their stored version",
@@ -92,14 +107,11 @@ export function rehearseCommand(version: string): Command {
 }
 
 async function rehearseWith(flags: RehearseFlags, version: string): Promise<void> {
-  const { from, to, servers, faults, html } = flags;
+  const { faults, html } = flags;
   const how = flags.real === true ? REAL : VIRTUAL;
   const subject = subjectOf(flags);
-  const { minutes = how.minutes } = flags;
-  const way = flags.down === true ? "and-back" : "up";
-  const planned = { from, to, servers, minutes, way, stepMsMin: how.stepMsMin } as const;
-  const problem = planProblem(planned);
-  if (problem !== undefined) throw new CommandFailure(problem, USAGE);
+  const cluster = await readSeed(flags);
+  const planned = plannedWith(flags, how, cluster);
   const manifests = flags.manifests === undefined ? undefined : openManifests(flags.manifests);
   // Checks that the file can be written before minutes of work, not after them.
   if (html !== undefined) writeHtml(html, "");
@@ -111,6 +123,7 @@ async function rehearseWith(flags: RehearseFlags, version: string): Promise<void
     seed: flags.seed,
     about: { version, date: new Date().toISOString(), command: argumentsOf(process.argv) },
     ...(manifests && { manifests }),
+    ...(cluster && { cluster }),
     ...(how.openStage && { openStage: how.openStage }),
     onProgress: (passed) => progress.show(passed),
   });
@@ -122,6 +135,30 @@ async function rehearseWith(flags: RehearseFlags, version: string): Promise<void
       : rehearsalSummary(report, process.stdout.columns),
   );
   if (!report.verdict.isPass) process.exitCode = FAILED;
+}
+
+function plannedWith(flags: RehearseFlags, { minutes, stepMsMin }: How, cluster: Seed | undefined): PlanOptions {
+  const from = fromOf(flags, cluster);
+  const planned: PlanOptions = {
+    from,
+    to: flags.to,
+    servers: flags.servers ?? cluster?.servers ?? SERVERS,
+    minutes: flags.minutes ?? minutes,
+    way: flags.down === true ? "and-back" : "up",
+    stepMsMin,
+  };
+  const runtimeConfig = cluster?.runtimeConfig ?? [];
+  const problem = planProblem(planned) ?? runtimeConfigProblem(releasesBetween(from, flags.to), runtimeConfig);
+  if (problem !== undefined) throw new CommandFailure(problem, USAGE);
+  return planned;
+}
+
+function fromOf({ from, snapshot, kubeconfig }: RehearseFlags, cluster: Seed | undefined): ReleaseName {
+  const found = from ?? cluster?.from;
+  if (found !== undefined) return found;
+  const file = snapshot ?? kubeconfig;
+  if (file === undefined) throw new CommandFailure("--from, --snapshot or --kubeconfig must be set", USAGE);
+  throw new CommandFailure(`${file} does not show the release of the cluster: set --from`, USAGE);
 }
 
 function subjectOf({ subject, real }: RehearseFlags): RehearsalSubject {

@@ -14,7 +14,7 @@ dl.kinds { display: block; } dl.kinds div { margin: .4rem 0; } dl.kinds dt { col
 dl.kinds dd { display: inline; margin: 0; font-weight: 400; } dl.kinds dt::after { content: ": "; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
 th, td { padding: .2rem .7rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-td.long { overflow-wrap: anywhere; min-width: 9rem; }
+p.long { overflow-wrap: anywhere; } td.long { overflow-wrap: anywhere; min-width: 9rem; }
 thead th { color: var(--soft); font-weight: 500; } tbody th { font-weight: 500; white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 svg { display: block; width: 100%; height: auto; } svg text { font: 10px system-ui, sans-serif; fill: var(--soft); }

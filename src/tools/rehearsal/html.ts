@@ -1,4 +1,5 @@
 /** Renders a report as one self-contained HTML page: it loads nothing, works without scripts, and embeds the report. */
+import { formatGroupResource } from "../../meta/group-version.ts";
 import { commandText } from "./command-text.ts";
 import { responsesChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
@@ -26,6 +27,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
     aboutText(report),
     settingsList(report),
+    clusterText(report),
     `<h2>Both runs</h2>${figures(report)}`,
     ...runs.map(
       (run) =>
@@ -57,6 +59,23 @@ function aboutText({ about, runs }: RehearsalReport): string {
     : "The servers were processes of Evenkeel on one machine. No request was sent to a real cluster.";
   const source = `Played by Evenkeel ${about.version} on ${about.date}. This command repeats it:`;
   return `<p>${what}</p><p>${escapeHtml(source)}</p><pre>${escapeHtml(commandText(about))}</pre>`;
+}
+
+function clusterText({ cluster, runs }: RehearsalReport): string {
+  if (cluster === null) return "";
+  const { source, kinds, notPlayed, runtimeConfig } = cluster;
+  const rows = kinds.map(({ count, ...kind }, index) =>
+    tableRow(formatGroupResource(kind), [figure(`cluster.kinds.${index}.count`, count)]),
+  );
+  const flags = runtimeConfig.length === 0 ? [] : [`The servers have --runtime-config=${runtimeConfig.join(",")}.`];
+  const missing = notPlayed.length === 0 ? [] : [`Clients did not use ${notPlayed.join(", ")}.`];
+  const notes = [...flags, ...missing, ...new Set(runs.flatMap((run) => run.notes))].map(
+    (note) => `<p class="long">${escapeHtml(note)}</p>`,
+  );
+  return (
+    `<h2>Your cluster</h2><p class="long">${escapeHtml(`Played with the ${source}.`)}</p>${notes.join("")}` +
+    `<details><summary>Kinds in use: ${kinds.length}</summary>${table(["", "Objects"], rows)}</details>`
+  );
 }
 
 function definitions(): string {

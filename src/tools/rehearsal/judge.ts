@@ -33,6 +33,8 @@ export interface Truth {
   readonly serverRuns: readonly ServerRun[];
   /** The checker that finds a server that serves the resource of a 404. */
   readonly noFalse404: Pick<GuaranteeChecker, "onResponse">;
+  /** Whether the resource is that of a CRD, which every server serves. */
+  readonly isCustom?: (of: Pick<LedgerKey, "group" | "resource">) => boolean;
 }
 
 export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
@@ -57,11 +59,14 @@ function judgeError({ text }: ObservedResponse): JudgeFinding[] {
 
 const UNDECODABLE = /no kind .* is registered for version/;
 
-function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverRuns }: Truth): JudgeFinding[] {
+function judgeNotFound(response: ObservedResponse, truth: Truth): JudgeFinding[] {
+  const { ledger, noFalse404, serverRuns, isCustom = (): boolean => false } = truth;
   const { info, atMs, status, startedAtMs, auditId, serverId, method, target } = response;
   const { message, unknown } = readNotFound(response.text);
   if (unknown === "object") return isAbsentWrongly(response, ledger) ? [absent(response, message)] : [];
   const { group, version, resource, subresource, name } = info;
+  if (info.isResourceRequest && unknown === "resource" && isCustom(info))
+    return [{ kind: "resource-called-unknown", said: `404: ${message}`, right: "its CRD is established" }];
   const request = {
     auditId,
     serverId,

@@ -41,7 +41,7 @@ interface Leader {
 const LEASE_MS = 15_000;
 /** As kubernetes: how often the garbage collector discovers resources. */
 const DISCOVER_EVERY_MS = 30_000;
-const SYNC_EVERY_MS = 2_000;
+const SYNC_EVERY_MS = 5_000;
 
 export class KubeControllers {
   readonly #options: KubeControllersOptions;

@@ -1,4 +1,7 @@
 /** Rehearses an upgrade: plays the plan twice with one seed, for the subject and for what it is compared with. */
+import { formatGroupResource } from "../../meta/group-version.ts";
+import { customTargets } from "./custom-targets.ts";
+import type { Seed } from "./seed.ts";
 import { examineManifests, type Manifest } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";
@@ -14,7 +17,7 @@ import {
 import { SimulatedStage } from "./simulated-stage.ts";
 import type { RehearsalStage, StageOptions } from "./stage.ts";
 import { playedSubjects, type RehearsalSubject } from "./subject.ts";
-import { loadTargets, type Sample } from "./targets.ts";
+import { loadTargets, weightIn, type Sample } from "./targets.ts";
 
 export interface RehearseOptions extends PlanOptions {
   readonly faults: FaultLevel;
@@ -23,6 +26,8 @@ export interface RehearseOptions extends PlanOptions {
   readonly seed: number;
   readonly about: ReportAbout;
   readonly manifests?: readonly Manifest[];
+  /** The cluster of the user. Its servers and its release are options of the plan. */
+  readonly cluster?: Seed | undefined;
   /** Opens the stage. Default: in virtual time. */
   readonly openStage?: OpenStage;
   /** Called with the elapsed time of the current run. */
@@ -42,11 +47,28 @@ export interface PlayProgress {
 
 /** The options must be valid: `planProblem` returns undefined for them. */
 export async function rehearse(options: RehearseOptions): Promise<RehearsalReport> {
-  const { from, to, servers, minutes, way, faults, subject, seed, manifests, about, onProgress = () => {} } = options;
+  const {
+    from,
+    to,
+    servers,
+    minutes,
+    way,
+    faults,
+    subject,
+    seed,
+    manifests,
+    about,
+    cluster,
+    onProgress = () => {},
+  } = options;
   const time = options.openStage === undefined ? "virtual" : "real";
   const plan = createPlan(options);
-  const apis = pathApis(plan.releases);
-  const targets = loadTargets(apis, plan.releases, (manifests ?? []).flatMap(toSample));
+  const { runtimeConfig = [], kinds, crds = [] } = cluster ?? {};
+  const apis = pathApis(plan.releases, runtimeConfig);
+  const targets = [
+    ...loadTargets(apis, plan.releases, { samples: (manifests ?? []).flatMap(toSample), kinds }),
+    ...customTargets(crds, weightIn(kinds)),
+  ];
   const resources = new Set(targets.map(({ group, resource }) => `${group}/${resource}`));
   const { openStage = (stage): Promise<RehearsalStage> => Promise.resolve(new SimulatedStage(stage)) } = options;
   const { durationMs } = plan;
@@ -58,9 +80,10 @@ export async function rehearse(options: RehearseOptions): Promise<RehearsalRepor
       await play({
         plan,
         targets,
+        crds,
         subject: played,
         openStage: (onFailure) =>
-          openStage({ plan, seed, faults, subject: played, runtimeConfig: [], resources, onFailure }),
+          openStage({ plan, seed, faults, subject: played, runtimeConfig, resources, onFailure }),
         onProgress: (passedMs) => onProgress({ ...progress, passedMs }),
       }),
     );
@@ -75,9 +98,18 @@ export async function rehearse(options: RehearseOptions): Promise<RehearsalRepor
     settings,
     plan,
     runs,
+    cluster: cluster === undefined ? null : clusterReport(cluster, resources),
     manifests: examined,
     verdict: decideVerdict(judged, others, examined),
   };
+}
+
+function clusterReport(
+  { source, runtimeConfig, kinds }: Seed,
+  played: ReadonlySet<string>,
+): NonNullable<RehearsalReport["cluster"]> {
+  const missing = kinds.filter(({ group, resource }) => !played.has(`${group}/${resource}`));
+  return { source, runtimeConfig, kinds, notPlayed: missing.map(formatGroupResource) };
 }
 
 function toSample({ object }: Manifest): Sample[] {

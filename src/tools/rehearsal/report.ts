@@ -3,6 +3,7 @@ import { must } from "../../base/assert.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
+import type { SeedKind } from "./seed.ts";
 import { wordsOf, type RehearsalSubject } from "./subject.ts";
 import { tallyText, type WrongKind } from "./wrong-kinds.ts";
 
@@ -27,6 +28,8 @@ export interface RehearsalReport {
   readonly plan: UpgradePlan;
   /** One run is about the subject; the other shows what it is compared with. */
   readonly runs: readonly RunReport[];
+  /** Null if the rehearsal was not seeded with a cluster. */
+  readonly cluster: ClusterReport | null;
   /** Null if no manifests were given. */
   readonly manifests: ManifestReport | null;
   readonly verdict: Verdict;
@@ -40,6 +43,16 @@ export interface ReportAbout {
   readonly date: string;
   /** The arguments of the command, without the name of the program. */
   readonly command: readonly string[];
+}
+
+/** The cluster with which the rehearsal was seeded. */
+interface ClusterReport {
+  /** For example "etcd snapshot backup.db". */
+  readonly source: string;
+  readonly runtimeConfig: readonly string[];
+  readonly kinds: readonly SeedKind[];
+  /** Kinds in use that clients did not use: the servers write them themselves, or cannot be asked for them. */
+  readonly notPlayed: readonly string[];
 }
 
 interface Verdict {
@@ -65,6 +78,8 @@ export interface RunReport {
   readonly storage: readonly StorageLane[];
   readonly faults: readonly PlayedFault[];
   readonly work: WorkDone;
+  /** The custom resources that clients did not use, with the reasons. */
+  readonly notes: readonly string[];
   /** Failures of the rehearsal itself. If there are any, the report is invalid. */
   readonly failures: readonly string[];
 }

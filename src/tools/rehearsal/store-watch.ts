@@ -26,6 +26,8 @@ interface StoreWatchOptions {
   readonly serverRuns: readonly Pick<ServerRun, "serverId" | "release">[];
   /** Whether the servers publish the versions that they write. If not, the lanes come from their writes. */
   readonly isAgreed: boolean;
+  /** The key prefixes of the custom resources that have objects in namespaces. */
+  readonly customPrefixes?: readonly string[];
 }
 
 export class StoreWatch {
@@ -111,7 +113,7 @@ export class StoreWatch {
   }
 
   #checkNamespace(namespace: string, server: string): void {
-    const left = storedIn(this.#options.history, namespace);
+    const left = storedIn(this.#options, namespace);
     if (left.length === 0) return;
     const said = `namespace ${namespace} is deleted, and ${left.length} of its objects are still stored`;
     const right = `it must remain until ${left[0]} is deleted`;
@@ -164,10 +166,11 @@ function lost(entry: LedgerEntry): JudgeFinding {
 }
 
 /** The keys of all objects in a namespace. */
-function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
-  return storagePlaces()
-    .filter(({ namespaced }) => namespaced)
-    .flatMap(({ prefix }) => history.under(`${prefix}/${namespace}/`).map(([key]) => key));
+function storedIn({ history, customPrefixes = [] }: StoreWatchOptions, namespace: string): string[] {
+  const builtIn = storagePlaces().filter(({ namespaced }) => namespaced);
+  return [...builtIn.map(({ prefix }) => prefix), ...customPrefixes].flatMap((prefix) =>
+    history.under(`${prefix}/${namespace}/`).map(([key]) => key),
+  );
 }
 
 function sameVersions(left: StoragePoint["encodings"], right: StoragePoint["encodings"]): boolean {

@@ -1,5 +1,6 @@
 /** The summary of a rehearsal for one terminal screen: the figures of both runs, small plots, and the verdict last. */
 import { commandText } from "./command-text.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
 import { laneText } from "./charts.ts";
 import type { ManifestReport } from "./manifests.ts";
 import { ruler, sparkline, squeeze } from "./plots.ts";
@@ -8,6 +9,7 @@ import { isKubernetes, wordsOf } from "./subject.ts";
 import { durationText, minuteText } from "./times.ts";
 
 const SHOWN_WRONG = 5;
+const SHOWN_KINDS = 8;
 const SHOWN_MANIFESTS = 20;
 const LABEL_WIDTH = 12;
 const WIDTH_MIN = 56;
@@ -23,6 +25,7 @@ export function rehearsalSummary(report: RehearsalReport, columns = 80): string 
       .join(""),
     figures(runs),
     ...runs.map((run) => plots(run, report, width)),
+    clusterText(report, width),
     storageText(judged.storage, width),
     manifests === null ? "" : manifestText(manifests, width),
     wrongText(judged.wrong > 0 ? judged : runs.find(({ wrong }) => wrong > 0), width),
@@ -96,6 +99,26 @@ function plots({ subject, series, steps }: RunReport, { plan }: RehearsalReport,
     line("  wrong", of("wrong")),
     `${"  upgrades".padEnd(LABEL_WIDTH)}${upgrades}\n`,
   ].join("");
+}
+
+function clusterText({ cluster, runs }: RehearsalReport, width: number): string {
+  if (cluster === null) return "";
+  const { source, kinds, notPlayed, runtimeConfig } = cluster;
+  const shown = kinds
+    .slice(0, SHOWN_KINDS)
+    .map(({ count, ...kind }) => `${count} ${formatGroupResource(kind)}`)
+    .join(", ");
+  const others = kinds.length > SHOWN_KINDS ? ` and ${kinds.length - SHOWN_KINDS} other kinds` : "";
+  const notes = [...new Set(runs.flatMap((run) => run.notes))];
+  return [
+    `Played with the ${source}`,
+    `  kinds in use: ${shown}${others}`,
+    ...(runtimeConfig.length === 0 ? [] : [`  --runtime-config=${runtimeConfig.join(",")}`]),
+    ...(notPlayed.length === 0 ? [] : [`  not played: ${notPlayed.join(", ")}`]),
+    ...notes.map((note) => `  ${note}`),
+  ]
+    .map((line) => wrap(line, width))
+    .join("");
 }
 
 function storageText(lanes: readonly StorageLane[], width: number): string {

@@ -44,9 +44,7 @@ export function clientTallies(facts: ClientFacts): ClientTally[] {
       ...verdict,
     };
   });
-  const sorted = tallies.toSorted(
-    (a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.objects - a.objects,
-  );
+  const sorted = tallies.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.objects - a.objects);
   return withOthers(sorted);
 }
 

@@ -42,6 +42,7 @@ export function sampleRun(subject: RehearsalSubject, changed: Partial<RunReport>
       ...{ objectsMade: 10, objectsKept: 6, namespacesDeleted: 2, namespacesLeft: 1, ownersDeleted: 3 },
       objectsLeft: 4,
     },
+    notes: [],
     failures: [],
     ...changed,
   };
@@ -86,6 +87,7 @@ export function sampleReport(changed: Partial<RehearsalReport> = {}): RehearsalR
     },
     plan: PLAN,
     runs: [plain, judged],
+    cluster: null,
     manifests: null,
     verdict: decideVerdict(judged, [plain], null),
     ...changed,
