@@ -102,6 +102,11 @@ describe.skipIf(executable === undefined)("the report page of a rehearsal in a b
         .map((element) => element.textContent.slice(0, 60))`,
     );
     expect(wide).toEqual([]);
+    const cut = await page.evaluate<string[]>(
+      `[...document.querySelectorAll(".wide:not(.chart)")].filter((part) => part.scrollWidth > part.clientWidth + 1)
+        .map((part) => part.textContent.slice(0, 60))`,
+    );
+    expect(cut).toEqual([]);
   });
 
   test("prints the fields and figures without the search field", async () => {

@@ -29,9 +29,11 @@ svg text.in { fill: #10161c; } .band { fill: var(--band); } .band.odd { fill: va
 summary { cursor: pointer; font-weight: 600; } input { font: inherit; margin: .5rem 0; padding: .2rem .5rem; width: 20rem; max-width: 100%; }
 @media (max-width: 640px) {
   main { padding: 1rem; } .chart svg { min-width: 44rem; } svg text { font-size: 13px; }
+  tbody th { white-space: normal; overflow-wrap: anywhere; }
   table.cards, table.cards tbody { display: block; } table.cards thead { display: none; }
   table.cards tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); } table.cards tr[hidden] { display: none; }
   table.cards th, table.cards td { display: block; border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  table.cards td.number { text-align: left; }
   table.cards td::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 @media print {

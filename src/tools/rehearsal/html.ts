@@ -143,14 +143,15 @@ function figures({ runs }: RehearsalReport): string {
 function routing({ runs, plan }: RehearsalReport): string {
   const columns = { local: "served locally", proxied: "proxied", unavailable: "503" } as const;
   const keys = Object.keys(columns) as (keyof typeof columns)[];
+  const names = runs.flatMap(({ subject }) => keys.map((key) => `${wordsOf(subject).column}: ${columns[key]}`));
+  const head = ["", ...names];
   const rows = plan.serverIds.map((id, index) => {
     const cells = runs.flatMap((run, number) =>
       keys.map((key) => figure(`runs.${number}.routing.${index}.${key}`, run.routing[index]?.[key] ?? 0)),
     );
-    return tableRow(id, cells);
+    return tableRow(id, labeled(head, cells));
   });
-  const head = runs.flatMap(({ subject }) => keys.map((key) => `${wordsOf(subject).column}: ${columns[key]}`));
-  return table(["", ...head], rows);
+  return table(head, rows, "cards");
 }
 
 function storage(report: RehearsalReport): string {
