@@ -6,28 +6,21 @@
  * newest change to the oldest, so the first change of a key that it meets is the one that counts, and it needs to
  * remember only which keys it has met.
  */
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { closeSync } from "node:fs";
+import { openRegularFile } from "../database-file/open-regular-file.ts";
 import { readMeta, type ChosenMeta } from "./bolt-meta.ts";
-import type { Leaf } from "./bolt-page.ts";
+import { ChangeWalk, type EtcdFileItem } from "./change-walk.ts";
 import { findBucket, leavesBackwards, smallBucketValue, type Bucket } from "./bolt-tree.ts";
-import { damaged, EtcdFileError } from "./etcd-file-error.ts";
-import { KeyValueCursor } from "./key-value.ts";
+import { DatabaseFileError } from "../database-file/database-file-error.ts";
+import { damaged } from "./damaged.ts";
 import { PageReader } from "./page-reader.ts";
 import { RawFile } from "./raw-file.ts";
 import { RevisionKey } from "./revision-key.ts";
-import { SeenKeys } from "./seen-keys.ts";
-import { Slices, type SliceOptions } from "./slices.ts";
+import { Slices, type SliceOptions } from "../database-file/slices.ts";
+import { isGzip, unpack } from "./unpack.ts";
 import { verifyHash } from "./verify-hash.ts";
 
-export interface EtcdFileItem {
-  readonly key: string;
-  /** Valid until `visit` returns. */
-  readonly value: Buffer;
-  readonly createRevision: number;
-  readonly modRevision: number;
-}
-
-export interface EtcdFileWalked {
+interface EtcdFileWalked {
   readonly keys: number;
   readonly bytes: number;
 }
@@ -35,9 +28,9 @@ export interface EtcdFileWalked {
 /** How many changes are read between two looks at the clock. */
 const CHANGES_PER_LOOK = 64;
 
-/** Rejects with an `EtcdFileError`, an error of the system, or the reason of the signal. */
+/** Rejects with an `DatabaseFileError`, an error of the system, or the reason of the signal. */
 export async function openEtcdFile(path: string, options: SliceOptions): Promise<EtcdFile> {
-  const file = new RawFile(openRegular(path));
+  const file = await openUnpacked(path, options);
   try {
     const meta = readMeta(file);
     if (file.isHashed) await verifyHash(file, options);
@@ -48,12 +41,14 @@ export async function openEtcdFile(path: string, options: SliceOptions): Promise
   }
 }
 
-/** Without O_NONBLOCK, opening a named pipe would wait for a writer. */
-function openRegular(path: string): number {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  if (fstatSync(descriptor).isFile()) return descriptor;
-  closeSync(descriptor);
-  throw new EtcdFileError("is not a regular file; pass the path of a file");
+async function openUnpacked(path: string, options: SliceOptions): Promise<RawFile> {
+  const descriptor = openRegularFile(path);
+  if (!isGzip(descriptor)) return new RawFile(descriptor);
+  try {
+    return new RawFile(await unpack(descriptor, options));
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 export class EtcdFile {
@@ -71,7 +66,7 @@ export class EtcdFile {
     const pages = new PageReader(file, meta);
     const changes = findBucket(pages, meta.rootPage, "key");
     if (changes === undefined) {
-      throw new EtcdFileError(
+      throw new DatabaseFileError(
         'is a bbolt database, but not one of etcd: it has no bucket "key"; pass a snapshot of etcd',
       );
     }
@@ -121,7 +116,7 @@ export class EtcdFile {
    */
   #requireUnchanged(): void {
     if (readMeta(this.#file).transaction === this.#meta.transaction) return;
-    throw new EtcdFileError(
+    throw new DatabaseFileError(
       'changed while it was read, so an etcd is using it; take a snapshot with "etcdctl snapshot save" and pass that',
     );
   }
@@ -149,76 +144,4 @@ function newestRevision(pages: PageReader, changes: Bucket): number {
     return revision.main;
   }
   return 0;
-}
-
-/** Reads changes from the newest to the oldest. */
-class ChangeWalk {
-  keys = 0;
-  bytes = 0;
-  readonly #prefix: Buffer;
-  readonly #visit: (item: EtcdFileItem) => void;
-  readonly #seen: SeenKeys;
-  readonly #revision = new RevisionKey();
-  readonly #record = new KeyValueCursor();
-  #lastMain = Infinity;
-  #lastSub = 0;
-
-  constructor(file: RawFile, prefix: string, visit: (item: EtcdFileItem) => void) {
-    this.#prefix = Buffer.from(prefix);
-    this.#visit = visit;
-    this.#seen = new SeenKeys(file);
-  }
-
-  /** Reads the entries `first` to `last - 1`, the last one first. */
-  read(leaf: Leaf, first: number, last: number): void {
-    for (let index = last - 1; index >= first; index--) {
-      leaf.select(index);
-      this.#readChange(leaf);
-    }
-  }
-
-  #readChange(leaf: Leaf): void {
-    const { bytes } = leaf;
-    const record = this.#record;
-    this.#decode(leaf);
-    if (!this.#isWanted(bytes)) return;
-    const isNewest = this.#seen.add({
-      bytes,
-      start: leaf.keyEnd,
-      end: record.keyEnd,
-      position: leaf.positionOf(leaf.keyEnd),
-    });
-    if (!isNewest || this.#revision.isDelete) return;
-    this.keys++;
-    this.bytes += record.keyEnd - record.keyStart + (record.valueEnd - record.valueStart);
-    this.#visit({
-      key: bytes.toString("utf8", record.keyStart, record.keyEnd),
-      value: bytes.subarray(record.valueStart, record.valueEnd),
-      createRevision: record.createRevision,
-      modRevision: record.modRevision,
-    });
-  }
-
-  #decode(leaf: Leaf): void {
-    const revision = this.#revision;
-    const record = this.#record;
-    if (leaf.isBucket) throw damaged('its bucket "key" contains a bucket');
-    revision.decode(leaf);
-    if (revision.main > this.#lastMain || (revision.main === this.#lastMain && revision.sub >= this.#lastSub)) {
-      throw damaged("its changes are not in the order of their revisions");
-    }
-    this.#lastMain = revision.main;
-    this.#lastSub = revision.sub;
-    record.decode(leaf.bytes, leaf.keyEnd, leaf.valueEnd);
-    if (revision.isDelete) return;
-    if (record.modRevision !== revision.main || record.createRevision > record.modRevision || record.version === 0) {
-      throw damaged("a record of a change contradicts its revision");
-    }
-  }
-
-  #isWanted(bytes: Buffer): boolean {
-    const { keyStart, keyEnd } = this.#record;
-    const end = keyStart + this.#prefix.length;
-    return end <= keyEnd && this.#prefix.compare(bytes, keyStart, end) === 0;
-  }
 }

@@ -2,7 +2,7 @@
  * Decodes etcd's `mvccpb.KeyValue` in place. One object decodes all records of a file, because an object per record
  * would cost more than reading the record.
  */
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 
 const KEY_TAG = (1 << 3) | 2;
 const CREATE_REVISION_TAG = 2 << 3;

@@ -1,6 +1,6 @@
 /** A file that is open for reading at any position. */
 import { closeSync, fstatSync, readSync } from "node:fs";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 
 /** etcd writes databases in multiples of this size, so a file with 32 bytes more ends with a SHA-256. */
 const SECTOR_BYTES = 512;
@@ -11,12 +11,15 @@ export class RawFile {
   /** Size of the database, without the SHA-256 at the end. */
   readonly dataBytes: number;
   readonly isHashed: boolean;
+  /** Whether the size is a possible one. */
+  readonly isWhole: boolean;
 
   /** Takes over the descriptor. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
     const { size } = fstatSync(descriptor);
     this.isHashed = size % SECTOR_BYTES === HASH_BYTES;
+    this.isWhole = this.isHashed || size % SECTOR_BYTES === 0;
     this.dataBytes = this.isHashed ? size - HASH_BYTES : size;
   }
 

@@ -3,7 +3,7 @@
  * "t" if the change is a delete.
  */
 import type { Leaf } from "./bolt-page.ts";
-import { damaged } from "./etcd-file-error.ts";
+import { damaged } from "./damaged.ts";
 
 const PUT_BYTES = 17;
 const UNDERSCORE = 0x5f;

@@ -1,8 +1,8 @@
 /** Verifies the SHA-256 that `etcdctl snapshot save` appends to the database. */
 import { createHash } from "node:crypto";
-import { EtcdFileError } from "./etcd-file-error.ts";
+import { DatabaseFileError } from "../database-file/database-file-error.ts";
 import { HASH_BYTES, type RawFile } from "./raw-file.ts";
-import { Slices, type SliceOptions } from "./slices.ts";
+import { Slices, type SliceOptions } from "../database-file/slices.ts";
 
 const READ_BYTES = 1024 * 1024;
 
@@ -19,7 +19,7 @@ export async function verifyHash(file: RawFile, options: SliceOptions): Promise<
   const expected = Buffer.alloc(HASH_BYTES);
   file.read(expected, HASH_BYTES, file.dataBytes);
   if (!hash.digest().equals(expected)) {
-    throw new EtcdFileError(
+    throw new DatabaseFileError(
       "is damaged or incomplete: its content does not match the SHA-256 at its end; copy it again, or take a new snapshot",
     );
   }

@@ -1,7 +1,7 @@
 /** Stored data from a database file of etcd: a snapshot, or the file of a member. */
-import { EtcdFileError } from "../../../storage/etcd-file/etcd-file-error.ts";
 import { openEtcdFile, type EtcdFile } from "../../../storage/etcd-file/etcd-file.ts";
-import { StoredDataError, type StoredData, type WalkRequest } from "../stored-data.ts";
+import type { StoredData, WalkRequest } from "../stored-data.ts";
+import { asStoredData } from "./as-stored-data.ts";
 
 export type OpenRequest = Omit<WalkRequest, "prefix">;
 
@@ -32,18 +32,4 @@ function warningsOf(file: EtcdFile): string[] {
     warnings.push("one of the two meta pages of the file is invalid, so its last transaction may be missing");
   }
   return warnings;
-}
-
-async function asStoredData<Result>(path: string, read: () => Promise<Result>): Promise<Result> {
-  try {
-    return await read();
-  } catch (thrown) {
-    if (thrown instanceof EtcdFileError) throw new StoredDataError(`${path} ${thrown.message}`, { cause: thrown });
-    if (thrown instanceof Error && "syscall" in thrown) {
-      throw new StoredDataError(`cannot read ${path}: ${thrown.message}; check the path and its permissions`, {
-        cause: thrown,
-      });
-    }
-    throw thrown;
-  }
 }

@@ -1,8 +1,10 @@
 /**
- * Divides long work into slices, so that the event loop handles signals and prints progress in between. A promise per
- * entry would cost more than the entry.
+ * Divides the reading of a large file into slices, so that the event loop handles signals and prints progress in
+ * between. A promise per entry would cost more than the entry.
  */
-import { SLICE_MS } from "./etcd-file-limits.ts";
+
+/** How long the reader works before it lets the event loop run. */
+const SLICE_MS = 10;
 
 export interface SliceOptions {
   readonly signal: AbortSignal;
