@@ -152,6 +152,7 @@ function factsOf(
       resources: resources.all,
       strings,
       served: detected.served,
+      areFlagsKnown: detected.areFlagsKnown,
       from,
       hops,
       definitions: new Map(definitions.map((definition) => [definition.name, definition])),
@@ -255,7 +256,9 @@ function limitsReached({ special, owners, namespaces, objects }: Collector, find
     ...[...special.dropped].map(([kind, count]) => `${count} objects of the kind ${kind} were not examined`),
     ...(special.undecodable.length === 0
       ? []
-      : [`the content of ${special.undecodable.length} objects could not be decoded: ${special.undecodable.slice(0, 5).map(bounded).join(", ")}`]),
+      : [
+          `the content of ${special.undecodable.length} objects could not be decoded: ${special.undecodable.slice(0, 5).map(bounded).join(", ")}`,
+        ]),
     ...(findings === 0 ? [] : [`${findings} more findings are not listed`]),
   ];
 }
