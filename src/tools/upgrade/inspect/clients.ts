@@ -13,7 +13,7 @@ import type { ByteStrings } from "./scan/byte-strings.ts";
 const CLIENTS_MAX = 2_000;
 const MS_PER_SECOND = 1000;
 
-export interface ClientFacts {
+interface ClientFacts {
   readonly writers: readonly WriterStat[];
   readonly resources: readonly ResourceStat[];
   readonly strings: ByteStrings;
