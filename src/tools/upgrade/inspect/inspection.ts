@@ -33,8 +33,8 @@ export interface Inspection {
   readonly unreadable: UnreadableValues;
 }
 
-/** What was read. */
-export interface ReadData {
+/** The source and the size of the data. */
+interface ReadData {
   /** For example "etcd snapshot backup.db". */
   readonly source: string;
   readonly revision: number;
@@ -47,7 +47,7 @@ export interface ReadData {
   readonly privateKeys: number;
   /** The newest time in the data, in RFC 3339; an expired lease is one that had expired then. */
   readonly newestTime?: string;
-  /** What the reader should know about the data, in sentences. */
+  /** Facts about the data that the reader should know, in sentences. */
   readonly warnings: readonly string[];
 }
 
@@ -59,6 +59,8 @@ export interface FoundRelease {
   readonly origin: "given" | "found" | "unknown";
   /** Why this release, one sentence per fact, the strongest first. */
   readonly evidence: readonly string[];
+  /** If the data does not show one release, those that fit what the servers serve, oldest first. */
+  readonly candidates: readonly ReleaseName[];
   /** Kubelets are never newer than API servers, so the release is at least this one. */
   readonly atLeast?: ReleaseName;
   /** The API servers that the data shows, one for each mirror Pod. */
@@ -99,7 +101,7 @@ export interface ResourceTally {
 }
 
 /** How the values are stored. `encrypted` counts every encrypted value, decrypted or not. */
-export interface EncodingTally {
+interface EncodingTally {
   readonly json: number;
   readonly protobuf: number;
   readonly encrypted: number;
@@ -127,7 +129,7 @@ export interface ManagerTally {
 
 /**
  * - `removed`: a hop does not serve the version, `from` does.
- * - `disabled`: a hop serves the version only if --runtime-config enables it, `from` serves it.
+ * - `disabled`: a hop serves the version only if --runtime-config enables it, and the client could write through it.
  * - `deprecated`: all hops serve the version, and it is deprecated.
  * - `older`: the version is not the one that the last hop prefers.
  * - `unserved`: `from` does not serve the version any more, so the record is old.
@@ -240,7 +242,7 @@ export interface IdentityLeaseState {
   readonly state: "live" | "expired" | "never-renewed";
 }
 
-export interface NamespaceTally {
+interface NamespaceTally {
   readonly namespaces: number;
   readonly terminating: readonly TerminatingNamespace[];
   /** Namespaces that do not exist although objects are in them. */
@@ -259,7 +261,7 @@ export interface TerminatingNamespace {
   readonly contentFinalizers: readonly NamedCount[];
 }
 
-export interface MissingNamespace {
+interface MissingNamespace {
   readonly name: string;
   readonly objects: number;
   readonly content: readonly NamedCount[];

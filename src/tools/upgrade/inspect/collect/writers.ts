@@ -16,7 +16,7 @@ export interface WriterStat {
   seen: number;
 }
 
-export interface ManagerStat {
+interface ManagerStat {
   readonly manager: number;
   objects: number;
   bytes: number;

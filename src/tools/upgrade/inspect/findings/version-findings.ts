@@ -20,7 +20,7 @@ export function versionFindings(facts: Facts): Finding[] {
   });
 }
 
-/** What servers of `from` cannot read after servers of the target have written it. */
+/** Resources that servers of `from` cannot read after servers of a hop have written them. */
 export function rollbackFindings(facts: Facts): Finding[] {
   const { from } = facts;
   if (from === undefined) return [];

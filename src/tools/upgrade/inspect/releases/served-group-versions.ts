@@ -4,15 +4,12 @@
  */
 import { openCatalog, type Catalog } from "../../../../objects/catalog/catalog.ts";
 import { RELEASES, type ReleaseName } from "../../../../objects/catalog/release.ts";
-import { parseRuntimeConfig } from "../../../../objects/catalog/runtime-config.ts";
 import { isJsonObject, objectAt, specOf, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { widestCatalog } from "./release-views.ts";
 
+/** The group of APIServices has no APIService. */
+const OWN_GROUP_VERSION = "apiregistration.k8s.io/v1";
 const MANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged";
-const ALL_ON = parseRuntimeConfig("api/all=true");
-const ALL_GATES = new Map([
-  ["AllAlpha", true],
-  ["AllBeta", true],
-]);
 
 /** Undefined if the data has no APIServices of the servers themselves. */
 export function servedGroupVersions(apiServices: readonly JsonObject[]): ReadonlySet<string> | undefined {
@@ -24,11 +21,11 @@ export function servedGroupVersions(apiServices: readonly JsonObject[]): Readonl
     const name = group === "" ? version : `${group}/${version}`;
     return builtIn.has(name) ? [name] : [];
   });
-  return served.length === 0 ? undefined : new Set(served);
+  return served.length === 0 ? undefined : new Set([...served, OWN_GROUP_VERSION]);
 }
 
 /** The groups of APIServices that other servers serve; their objects are not in this store. */
-export function aggregatedGroups(apiServices: readonly JsonObject[]): ReadonlySet<string> {
+export function externalGroups(apiServices: readonly JsonObject[]): ReadonlySet<string> {
   const aggregated = apiServices.filter((object) => isJsonObject(specOf(object)["service"]));
   return new Set(aggregated.map((object) => stringAt(specOf(object), "group")));
 }
@@ -37,7 +34,7 @@ export function aggregatedGroups(apiServices: readonly JsonObject[]): ReadonlySe
 export function releasesServing(served: ReadonlySet<string>): readonly ReleaseName[] {
   return RELEASES.filter((release) => {
     const possible = groupVersions(widestCatalog(release));
-    if (![...served].every((name) => possible.has(name))) return false;
+    if (![...served].every((name) => possible.has(name) || name === OWN_GROUP_VERSION)) return false;
     return [...groupVersions(openCatalog({ release }))].every((name) => served.has(name));
   });
 }
@@ -51,14 +48,9 @@ export function runtimeConfigFor(served: ReadonlySet<string>, release: ReleaseNa
   return [...enabled.map((name) => `${name}=true`), ...disabled.map((name) => `${name}=false`)];
 }
 
-function widestCatalog(release: ReleaseName): Catalog {
-  return openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES });
-}
-
-/** APIServices of apiregistration.k8s.io itself do not exist. */
 function groupVersions({ groups }: Catalog): ReadonlySet<string> {
   const names = groups
-    .filter(({ name }) => name !== "apiregistration.k8s.io")
+    .filter(({ name }) => !OWN_GROUP_VERSION.startsWith(`${name}/`))
     .flatMap(({ name, versions }) => versions.map((version) => (name === "" ? version : `${name}/${version}`)));
   return new Set(names);
 }
