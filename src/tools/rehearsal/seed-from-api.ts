@@ -15,6 +15,8 @@ export class SeedError extends Error {
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 /** A cluster with more kinds than this has most of them from operators. */
 const RESOURCES_MAX = 1_000;
+const LEASES =
+  "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=apiserver.kubernetes.io%2Fidentity%3Dkube-apiserver";
 const CRDS_LIMIT = 500;
 
 export async function seedFromApi(client: Client, url: string): Promise<Seed> {
@@ -52,10 +54,16 @@ function reasonOf(status: number | undefined): string {
   return status === undefined ? ": it cannot be reached" : ` (status ${status})`;
 }
 
-/** Every kube-apiserver has an address in the endpoints of the Service `kubernetes`; 0 if they cannot be read. */
+/**
+ * Every server has an address in the endpoints of the Service `kubernetes`, unless it listens on a loopback address, and
+ * an identity lease. 0 if neither can be read.
+ */
 async function countServers(send: KubeSend): Promise<number> {
   const { object } = await send("GET", "/api/v1/namespaces/default/endpoints/kubernetes");
-  return objectsAt(object, "subsets").reduce((sum, subset) => sum + objectsAt(subset, "addresses").length, 0);
+  const addresses = objectsAt(object, "subsets").flatMap((subset) => objectsAt(subset, "addresses"));
+  if (addresses.length > 0) return addresses.length;
+  const leases = await send("GET", LEASES);
+  return objectsAt(leases.object, "items").length;
 }
 
 interface Counted {
