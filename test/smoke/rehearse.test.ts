@@ -116,8 +116,11 @@ describe("evenkeel rehearse --real", () => {
 
 describe("the error about a rehearsal that cannot run", () => {
   const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
-    [[], "--from"],
     [["--from", "1.33"], "--to"],
+    [["--to", "1.36"], "--from"],
+    [["--to", "1.36", "--snapshot", "/nowhere/at/all.db"], "/nowhere/at/all.db"],
+    [["--to", "1.36", "--kubeconfig", "/nowhere/at/all"], "/nowhere/at/all"],
+    [["--to", "1.36", "--snapshot", "a.db", "--kubeconfig", "b"], "--snapshot"],
     [["--from", "1.33", "--to", "1.99"], "1.99"],
     [["--from", "1.36", "--to", "1.33"], "--to"],
     [["--from", "1.33", "--to", "1.36", "--minutes", "1"], "--minutes"],
