@@ -16,7 +16,16 @@ const REFUSED: ReadonlySet<string> = new Set([
   "podcertificaterequests",
   "storageversionmigrations",
 ]);
-const WRITTEN = loadTargets(APIS, RELEASES).filter(({ use, resource }) => use === "all" && !REFUSED.has(resource));
+/** The kinds of most clusters that have their own body. */
+const IN_USE = [
+  ...["/pods", "/persistentvolumeclaims", "apps/daemonsets", "apps/deployments", "apps/replicasets"],
+  ...["apps/statefulsets", "batch/cronjobs", "batch/jobs", "networking.k8s.io/ingresses"],
+  ...["networking.k8s.io/networkpolicies", "policy/poddisruptionbudgets", "rbac.authorization.k8s.io/rolebindings"],
+  ...["rbac.authorization.k8s.io/clusterrolebindings", "autoscaling/horizontalpodautoscalers"],
+].map((name) => ({ group: name.split("/")[0]!, resource: name.split("/")[1]!, count: 1 }));
+const WRITTEN = [...loadTargets(APIS, RELEASES), ...loadTargets(APIS, RELEASES, { kinds: IN_USE })].filter(
+  ({ use, resource }) => use === "all" && !REFUSED.has(resource),
+);
 
 function versionsIn({ group, resource, versions }: LoadTarget, release: (typeof RELEASES)[number]): readonly string[] {
   return versions.filter((version) =>
@@ -31,12 +40,13 @@ describe("the objects that the clients of a rehearsal create", () => {
   test.each(RELEASES)("are accepted by a server of release %s", async (release) => {
     await using server = await startServer({ release });
     const rejected: string[] = [];
+    let sequence = 0;
     for (const target of WRITTEN)
       for (const version of versionsIn(target, release)) {
         const { group, kind, namespaced, bodies } = target;
         const apiVersion = group === "" ? version : `${group}/${version}`;
         const path = resourcePath(resourceTypeOf(target, version), namespaced ? { namespace: "default" } : {});
-        const body = { apiVersion, kind, metadata: { name: `of-${version}` }, ...bodies.get(version) };
+        const body = { apiVersion, kind, metadata: { name: `of-${version}-${sequence++}` }, ...bodies.get(version) };
         const response = await server.create(`${path}?fieldValidation=Strict`, body);
         if (response.status !== 201) rejected.push(`${apiVersion} ${kind}: ${response.body.message}`);
       }

@@ -21,7 +21,7 @@ async function ended(command: Command): Promise<Ended> {
 }
 
 /** How long both releases were served together; negative if the second server was stopped first. */
-function mixedMs({ steps: [first, second] }: RehearsalReport["runs"]["off"]): number {
+function mixedMs({ steps: [first, second] }: RehearsalReport["runs"][number]): number {
   return (second?.stoppedAtMs ?? 0) - (first?.readyAtMs ?? Infinity);
 }
 
@@ -36,29 +36,33 @@ describe("evenkeel rehearse", { timeout: TIMEOUT_MS }, () => {
   test("--help names every flag and shows examples", async () => {
     const { code, stdout } = await rehearse("--help");
     expect(code).toBe(0);
-    for (const flag of ["--from", "--to", "--servers", "--manifests", "--down", "--minutes", "--faults", "--gate"])
+    for (const flag of ["--from", "--to", "--servers", "--manifests", "--down", "--minutes", "--faults", "--subject"])
       expect(stdout).toContain(flag);
     expect(stdout).toContain("$ evenkeel rehearse --from 1.33 --to 1.36");
   });
 
-  test("from 1.33 to 1.36 in 5 virtual minutes reports no wrong response with the proxy and some without it, and exits with 0", async () => {
+  test("from 1.33 to 1.36 of Evenkeel in 5 virtual minutes reports no wrong response, and exits with 0", async () => {
     using directory = disposableDirectory();
     const html = join(directory.path, "rehearsal.html");
-    const { code, stdout, stderr } = await rehearse(...UPGRADE, "--minutes", "5", "--html", html);
+    const flags = [...UPGRADE, "--minutes", "5", "--subject", "evenkeel", "--html", html];
+    const { code, stdout, stderr } = await rehearse(...flags);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^Rehearsal of 1\.33 to 1\.36: 3 servers, 5 virtual minutes/);
-    expect(stdout).toMatch(/^WRONG +0 +[1-9]\d*$/m);
-    expect(stdout).toMatch(/\nPass: [^\n]+\n$/);
+    expect(stdout.replaceAll(/\n +/g, " ")).toContain(`evenkeel rehearse ${flags.join(" ")}\n`);
+    expect(stdout).toMatch(/^WRONG +[1-9]\d* +0$/m);
+    expect(stdout).toMatch(/\nPass: Evenkeel: 0 wrong responses\./);
     expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>/);
   });
 
-  test("with --gate off fails with exit code 1, and reports the wrong responses", async () => {
-    const { code, stdout, stderr } = await rehearse(...SHORT, "--gate", "off", "-o", "json");
+  test("is about kube-apiserver as it comes by default: fails with exit code 1, and compares it with the proxy", async () => {
+    const { code, stdout, stderr } = await rehearse(...SHORT, "-o", "json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     const report = JSON.parse(stdout) as RehearsalReport;
-    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong responses without the mixed version proxy/);
-    expect(report.runs.off.firstWrong.length).toBeGreaterThan(0);
-    expect(report.runs.on.wrong).toBe(0);
+    expect(report.verdict.sentence).toMatch(
+      /^Fail: kube-apiserver as it comes: \d+ wrong responses.* With the mixed version proxy: /,
+    );
+    expect(report.runs.map(({ subject }) => subject)).toEqual(["kube-apiserver", "kube-apiserver-with-proxy"]);
+    expect(report.runs[0]?.firstWrong.length).toBeGreaterThan(0);
   });
 
   test("with a manifest whose API version is removed fails, and names the replacement", async () => {
@@ -96,11 +100,12 @@ describe("evenkeel rehearse --real", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { runs, settings } = JSON.parse(stdout) as RehearsalReport;
     expect(settings.time).toBe("real");
-    expect(runs.on).toMatchObject({ wrong: 0, failures: [] });
-    expect(runs.off.failures).toEqual([]);
-    if (mixedMs(runs.off) >= MIXED_MS_MIN) expect(runs.off.wrong).toBeGreaterThan(0);
+    const [off, on] = runs as [RehearsalReport["runs"][number], RehearsalReport["runs"][number]];
+    expect(on).toMatchObject({ subject: "evenkeel", wrong: 0, failures: [] });
+    expect(off).toMatchObject({ subject: "evenkeel-without-proxy", failures: [] });
+    if (mixedMs(off) >= MIXED_MS_MIN) expect(off.wrong).toBeGreaterThan(0);
     else console.warn("this machine is too busy for this rehearsal, so the wrong responses were not checked");
-    for (const { steps } of [runs.on, runs.off])
+    for (const { steps } of runs)
       expect(steps.map(({ to, readyAtMs }) => [to, readyAtMs !== null])).toEqual([
         ["1.34", true],
         ["1.34", true],
@@ -111,8 +116,11 @@ describe("evenkeel rehearse --real", () => {
 
 describe("the error about a rehearsal that cannot run", () => {
   const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
-    [[], "--from"],
     [["--from", "1.33"], "--to"],
+    [["--to", "1.36"], "--from"],
+    [["--to", "1.36", "--snapshot", "/nowhere/at/all.db"], "/nowhere/at/all.db"],
+    [["--to", "1.36", "--kubeconfig", "/nowhere/at/all"], "/nowhere/at/all"],
+    [["--to", "1.36", "--snapshot", "a.db", "--kubeconfig", "b"], "--snapshot"],
     [["--from", "1.33", "--to", "1.99"], "1.99"],
     [["--from", "1.36", "--to", "1.33"], "--to"],
     [["--from", "1.33", "--to", "1.36", "--minutes", "1"], "--minutes"],
@@ -120,7 +128,8 @@ describe("the error about a rehearsal that cannot run", () => {
     [["--from", "1.33", "--to", "1.36", "--servers", "0"], "0"],
     [["--from", "1.33", "--to", "1.36", "--servers", "99"], "--servers"],
     [["--from", "1.33", "--to", "1.36", "--faults", "some"], "some"],
-    [["--from", "1.33", "--to", "1.36", "--gate", "ajar"], "ajar"],
+    [["--from", "1.33", "--to", "1.36", "--subject", "etcd"], "etcd"],
+    [["--from", "1.33", "--to", "1.36", "--real", "--subject", "kube-apiserver"], "--real"],
     [["--from", "1.33", "--to", "1.36", "--seed", "-1"], "-1"],
     [["--from", "1.33", "--to", "1.36", "-o", "yaml"], "yaml"],
     [["--from", "1.33", "--to", "1.36", "--manifests", "/nowhere/at/all"], "/nowhere/at/all"],

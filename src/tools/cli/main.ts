@@ -41,7 +41,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(storedVersionsCommand()))
     .addCommand(exitOverridden(rollbackCheckCommand()))
     .addCommand(exitOverridden(purgeNamespaceCommand()))
-    .addCommand(exitOverridden(rehearseCommand()))
+    .addCommand(exitOverridden(rehearseCommand(VERSION)))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
   // Ignores that the reader of standard output closes it early (`| head`); a server keeps running.

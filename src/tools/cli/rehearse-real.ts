@@ -56,7 +56,7 @@ async function undoAll(undo: Undo): Promise<void> {
 }
 
 async function open(options: StageOptions, directory: string, undo: Undo): Promise<RealStage> {
-  const { gate, onFailure } = options;
+  const { subject, onFailure } = options;
   let isClosing = false;
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
   const storage = { kind: "embedded", directory } as const;
@@ -85,7 +85,7 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
       address: undefined,
       hostname: hostname(),
       firstPort: undefined,
-      common: { featureGates: gate === "off" ? [PROXY_OFF] : [], controllers: ["*"] },
+      common: { featureGates: subject === "evenkeel-without-proxy" ? [PROXY_OFF] : [], controllers: ["*"] },
       peersOf: (backend) => readiness.peersOf(backend),
       guardRollback: () => Promise.resolve(),
       start: inProcesses({ logLevel: "error", shared, writeLog: () => {} }),

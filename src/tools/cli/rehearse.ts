@@ -5,24 +5,31 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { rehearsalHtml } from "../rehearsal/html.ts";
 import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
-import { planProblem } from "../rehearsal/plan.ts";
-import { rehearse, type OpenStage, type PlayProgress } from "../rehearsal/rehearse.ts";
-import type { FaultLevel, Gate } from "../rehearsal/report.ts";
+import { runtimeConfigProblem } from "../rehearsal/path-apis.ts";
+import { planProblem, releasesBetween, type PlanOptions } from "../rehearsal/plan.ts";
+import type { Seed } from "../rehearsal/seed.ts";
+import { readSeed } from "./rehearse-seed.ts";
+import { rehearse, type OpenStage } from "../rehearsal/rehearse.ts";
+import type { FaultLevel } from "../rehearsal/report.ts";
+import { SUBJECTS, type RehearsalSubject } from "../rehearsal/subject.ts";
 import { rehearsalSummary } from "../rehearsal/summary.ts";
 import { CommandFailure } from "./failure.ts";
 import { count } from "./flags.ts";
-import type { Terminal } from "./progress-line.ts";
+import { RehearsalProgress } from "./rehearse-progress.ts";
 import { openRealStage } from "./rehearse-real.ts";
 
 interface RehearseFlags {
-  readonly from: ReleaseName;
+  readonly from?: ReleaseName;
   readonly to: ReleaseName;
-  readonly servers: number;
+  readonly servers?: number;
+  readonly snapshot?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
   readonly manifests?: string;
   readonly down?: boolean;
   readonly minutes?: number;
   readonly faults: FaultLevel;
-  readonly gate: Gate;
+  readonly subject?: (typeof SUBJECTS)[number];
   readonly seed: number;
   readonly real?: boolean;
   readonly html?: string;
@@ -37,35 +44,47 @@ interface How {
 
 const VIRTUAL: How = { minutes: 30, stepMsMin: 20_000, openStage: undefined };
 const REAL: How = { minutes: 2, stepMsMin: 8_000, openStage: openRealStage };
+const SERVERS = 3;
 const FAILED = 1;
 const USAGE = 2;
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 const EXAMPLES = `
-The plan is played twice with the same seed, with and without the mixed version proxy. A wrong response is a 404 for
-an existing object or for a resource that a server of the cluster serves, an acknowledged object that is missing, a
-namespace or an object that is deleted too early or never, or discovery without a resource that has been served for
-five seconds. A 503 is counted, but is not wrong.
+This is a simulation of the API servers: no request is sent to a real cluster. The plan is played twice with the same
+seed: with kube-apiserver as kubeadm sets it up, and with the mixed version proxy (--subject evenkeel: with Evenkeel). A
+wrong response is a 404 for an existing object or for a resource that a server of the cluster serves, an acknowledged
+object that is missing, a namespace or an object that is deleted too early or never, an object or a field that the
+release of a server cannot read, or discovery without a resource that has been served for five seconds. A 503 is
+counted, but is not wrong.
 
-Exit code 0: no wrong response in the run of --gate, and no manifest uses an API that the upgrade removes; 1: otherwise;
-2: the plan cannot be played, or a file cannot be used.
+Exit code 0: no wrong response in the run of --subject, and no manifest uses an API that the upgrade removes; 1:
+otherwise; 2: the plan cannot be played, or a file cannot be used.
 
 Examples:
   $ evenkeel rehearse --from 1.33 --to 1.36
-  $ evenkeel rehearse --from 1.33 --to 1.36 --down --faults heavy --html rehearsal.html
+  $ evenkeel rehearse --from 1.33 --to 1.36 --subject kube-apiserver-with-proxy --html rehearsal.html
+  $ evenkeel rehearse --snapshot backup.db --to 1.36 --html rehearsal.html
   $ evenkeel rehearse --from 1.31 --to 1.32 --minutes 10 --manifests deploy/ -o json
-  $ evenkeel rehearse --from 1.33 --to 1.34 --gate off
+  $ evenkeel rehearse --from 1.33 --to 1.34 --subject evenkeel --down --faults heavy
 `;
 
-export function rehearseCommand(): Command {
+/** `version` is the version of Evenkeel, for the report. */
+export function rehearseCommand(version: string): Command {
   return new Command("rehearse")
     .summary("Play an upgrade in virtual time and report wrong responses")
     .description(
-      "Play a rolling upgrade in virtual time with the real server code, with clients and faults, and report every " +
-        "wrong response that a client receives, with and without the mixed version proxy.",
+      "Simulate a rolling upgrade in virtual time, with clients and faults, and report every wrong response that a " +
+        "client receives: from kube-apiserver as it comes, and with the mixed version proxy.",
     )
-    .requiredOption("--from <release>", "current release of the cluster, for example 1.33", release)
+    .option(
+      "--from <release>",
+      "current release of the cluster, for example 1.33 (default: that of --snapshot or --kubeconfig)",
+      release,
+    )
     .requiredOption("--to <release>", "target release, reached minor by minor", release)
-    .option("--servers <number>", "number of servers in the cluster", count, 3)
+    .option("--servers <number>", "number of servers (default: those of --snapshot or --kubeconfig, else 3)", count)
+    .option("--snapshot <file>", "play the cluster in an etcd snapshot, or in a database of etcd or k3s")
+    .option("--kubeconfig <file>", "play the cluster of a kubeconfig; reads it through its API, and changes nothing")
+    .option("--context <name>", "context of the kubeconfig (default: its current context)")
     .option(
       "--manifests <directory>",
       "YAML and JSON files to check for APIs that appear, vanish or change their stored version",
@@ -74,36 +93,37 @@ export function rehearseCommand(): Command {
     .option("--minutes <minutes>", "duration in virtual minutes (default: 30; with --real 2, in real time)", minutesOf)
     .addOption(new Option("--faults <level>", "faults to inject").choices(["none", "light", "heavy"]).default("none"))
     .addOption(
-      new Option("--gate <state>", "run that the verdict is about: with the proxy (on) or without it (off)")
-        .choices(["on", "off"])
-        .default("on"),
+      new Option(
+        "--subject <servers>",
+        "servers that the verdict is about (default: kube-apiserver; with --real evenkeel)",
+      ).choices(SUBJECTS),
     )
     .option("--seed <number>", "seed of all randomness; the same seed repeats the same rehearsal", seed, 1)
     .option("--real", "use separate processes and TLS in real time; slower and not repeatable")
     .option("--html <file>", "write a self-contained HTML page with charts")
     .addOption(new Option("-o, --output <format>", "print the whole report instead of the summary").choices(["json"]))
     .addHelpText("after", EXAMPLES)
-    .action((flags: RehearseFlags) => rehearseWith(flags));
+    .action((flags: RehearseFlags) => rehearseWith(flags, version));
 }
 
-async function rehearseWith(flags: RehearseFlags): Promise<void> {
-  const { from, to, servers, faults, gate, html } = flags;
+async function rehearseWith(flags: RehearseFlags, version: string): Promise<void> {
+  const { faults, html } = flags;
   const how = flags.real === true ? REAL : VIRTUAL;
-  const { minutes = how.minutes } = flags;
-  const way = flags.down === true ? "and-back" : "up";
-  const planned = { from, to, servers, minutes, way, stepMsMin: how.stepMsMin } as const;
-  const problem = planProblem(planned);
-  if (problem !== undefined) throw new CommandFailure(problem, USAGE);
+  const subject = subjectOf(flags);
+  const cluster = await readSeed(flags);
+  const planned = plannedWith(flags, how, cluster);
   const manifests = flags.manifests === undefined ? undefined : openManifests(flags.manifests);
   // Checks that the file can be written before minutes of work, not after them.
   if (html !== undefined) writeHtml(html, "");
-  const progress = new RehearsalProgress(process.stderr);
+  const progress = new RehearsalProgress(process.stderr, () => performance.now());
   const report = await rehearse({
     ...planned,
     faults,
-    gate,
+    subject,
     seed: flags.seed,
+    about: { version, date: new Date().toISOString(), command: argumentsOf(process.argv) },
     ...(manifests && { manifests }),
+    ...(cluster && { cluster }),
     ...(how.openStage && { openStage: how.openStage }),
     onProgress: (passed) => progress.show(passed),
   });
@@ -117,24 +137,40 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   if (!report.verdict.isPass) process.exitCode = FAILED;
 }
 
-/** Shows the progress of a rehearsal, on a terminal only. */
-class RehearsalProgress {
-  readonly #terminal: Terminal;
+function plannedWith(flags: RehearseFlags, { minutes, stepMsMin }: How, cluster: Seed | undefined): PlanOptions {
+  const from = fromOf(flags, cluster);
+  const planned: PlanOptions = {
+    from,
+    to: flags.to,
+    servers: flags.servers ?? cluster?.servers ?? SERVERS,
+    minutes: flags.minutes ?? minutes,
+    way: flags.down === true ? "and-back" : "up",
+    stepMsMin,
+  };
+  const runtimeConfig = cluster?.runtimeConfig ?? [];
+  const problem = planProblem(planned) ?? runtimeConfigProblem(releasesBetween(from, flags.to), runtimeConfig);
+  if (problem !== undefined) throw new CommandFailure(problem, USAGE);
+  return planned;
+}
 
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
-  }
+function fromOf({ from, snapshot, kubeconfig }: RehearseFlags, cluster: Seed | undefined): ReleaseName {
+  const found = from ?? cluster?.from;
+  if (found !== undefined) return found;
+  const file = snapshot ?? kubeconfig;
+  if (file === undefined) throw new CommandFailure("--from, --snapshot or --kubeconfig must be set", USAGE);
+  throw new CommandFailure(`${file} does not show the release of the cluster: set --from`, USAGE);
+}
 
-  show({ gate, passedMs, durationMs }: PlayProgress): void {
-    if (this.#terminal.isTTY !== true) return;
-    const [minute, minutes] = [Math.floor(passedMs / 60_000), Math.ceil(durationMs / 60_000)];
-    const which = gate === "on" ? "with the proxy" : "without the proxy";
-    this.#terminal.write(`\r\u001b[Kminute ${minute} of ${minutes}, ${which}`);
-  }
+function subjectOf({ subject, real }: RehearseFlags): RehearsalSubject {
+  if (real !== true) return subject ?? "kube-apiserver";
+  if (subject !== undefined && subject !== "evenkeel")
+    throw new CommandFailure(`--real starts servers of Evenkeel, so it cannot play --subject ${subject}`, USAGE);
+  return "evenkeel";
+}
 
-  clear(): void {
-    if (this.#terminal.isTTY === true) this.#terminal.write("\r\u001b[K");
-  }
+/** The arguments of this command, with which a user can repeat it. */
+function argumentsOf(argv: readonly string[]): readonly string[] {
+  return argv.slice(argv.indexOf("rehearse") + 1);
 }
 
 function writeHtml(file: string, text: string): void {

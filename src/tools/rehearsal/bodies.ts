@@ -8,6 +8,14 @@ const DOMAIN = "rehearsal.example.com";
 const NAME = "rehearsal";
 const LABELS = { app: NAME } as const;
 const CONTAINERS = [{ name: "main", image: "main" }] as const;
+const RBAC = { apiGroup: "rbac.authorization.k8s.io" } as const;
+const WORKLOAD = {
+  spec: {
+    selector: { matchLabels: LABELS },
+    template: { metadata: { labels: LABELS }, spec: { containers: CONTAINERS } },
+  },
+} as const;
+const JOB = { spec: { template: { spec: { restartPolicy: "Never", containers: CONTAINERS } } } } as const;
 const MATCH_CONSTRAINTS = {
   resourceRules: [{ apiGroups: [DOMAIN], apiVersions: ["*"], operations: ["CREATE"], resources: ["things"] }],
 } as const;
@@ -15,16 +23,26 @@ const MATCH_CONSTRAINTS = {
 const BODIES: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
   ["/configmaps", { data: { a: "1" } }],
   ["/secrets", { stringData: { a: "1" } }],
+  ["/pods", { spec: { containers: CONTAINERS } }],
   [
-    "apps/deployments",
-    {
-      spec: {
-        selector: { matchLabels: LABELS },
-        template: { metadata: { labels: LABELS }, spec: { containers: CONTAINERS } },
-      },
-    },
+    "/persistentvolumeclaims",
+    { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } },
   ],
-  ["batch/jobs", { spec: { template: { spec: { restartPolicy: "Never", containers: CONTAINERS } } } }],
+  ["apps/daemonsets", WORKLOAD],
+  ["apps/deployments", WORKLOAD],
+  ["apps/replicasets", WORKLOAD],
+  ["apps/statefulsets", { spec: { ...WORKLOAD.spec, serviceName: NAME } }],
+  ["batch/cronjobs", { spec: { schedule: "0 0 * * *", jobTemplate: JOB } }],
+  ["batch/jobs", JOB],
+  ["networking.k8s.io/ingresses", { spec: { defaultBackend: { service: { name: NAME, port: { number: 80 } } } } }],
+  ["networking.k8s.io/networkpolicies", { spec: { podSelector: {} } }],
+  ["policy/poddisruptionbudgets", { spec: { minAvailable: 1, selector: { matchLabels: LABELS } } }],
+  [
+    "autoscaling/horizontalpodautoscalers",
+    { spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: NAME } } },
+  ],
+  ["rbac.authorization.k8s.io/clusterrolebindings", { roleRef: { ...RBAC, kind: "ClusterRole", name: NAME } }],
+  ["rbac.authorization.k8s.io/rolebindings", { roleRef: { ...RBAC, kind: "Role", name: NAME } }],
   ["discovery.k8s.io/endpointslices", { addressType: "IPv4", endpoints: [] }],
   ["flowcontrol.apiserver.k8s.io/flowschemas", { spec: { priorityLevelConfiguration: { name: NAME } } }],
   [

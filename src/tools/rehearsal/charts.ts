@@ -2,6 +2,7 @@
 import { escapeHtml } from "./html-text.ts";
 import type { UpgradePlan } from "./plan.ts";
 import type { RunReport, SeriesKey, StorageLane, StoragePoint } from "./report.ts";
+import { wordsOf } from "./subject.ts";
 import { minuteText } from "./times.ts";
 
 const WIDTH = 960;
@@ -26,7 +27,7 @@ export const SERIES_NAMES: Readonly<Record<SeriesKey, string>> = {
 /** Responses by status over time, with the releases as bands and wrong responses as marks. */
 export function responsesChart(run: RunReport, plan: UpgradePlan, scaleMax: number): string {
   const height = TOP + PLOT_HEIGHT + 24;
-  const label = `Responses over time ${run.gate === "on" ? "with" : "without"} the mixed version proxy`;
+  const label = `Responses over time: ${wordsOf(run.subject).name}`;
   return svg(height, label, [
     ...bands(plan, PLOT_HEIGHT),
     ...absences(run, plan, PLOT_HEIGHT),

@@ -5,7 +5,7 @@
 import { sleep } from "../../base/clock.ts";
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { pickVersion, type LoadContext } from "./load.ts";
+import { pickTarget, pickVersion, type LoadContext } from "./load.ts";
 import { pathOfEntry, type Session } from "./session.ts";
 import type { LoadTarget } from "./targets.ts";
 
@@ -34,20 +34,22 @@ const NAMESPACES: LoadTarget = {
   versions: ["v1"],
   use: "all",
   bodies: new Map(),
+  weight: 1,
+  isCustom: false,
 };
 
 /** Creates an owner and its dependents, waits, and deletes the owner. */
 export async function ownAndDelete(options: ControllerWorkOptions, number: number, signal: AbortSignal): Promise<void> {
   const { context, session, counts } = options;
   const { random } = session;
-  const target = randomItem(random, ownable(context));
+  const target = pickTarget(random, ownable(context));
   const version = pickVersion(random, target, context.isServed);
   const name = `${session.name}-${number}`;
   const entry = await session.create({ target, version, namespace: "default", name });
   if (entry === undefined) return;
   const owner = { entry, apiVersion: formatGroupVersion({ group: target.group, version }), kind: target.kind };
   for (let index = 1 + randomInteger(random, DEPENDENTS_MAX); index > 0; index--) {
-    const owned = randomItem(
+    const owned = pickTarget(
       random,
       ownable(context).filter(({ namespaced }) => namespaced || !target.namespaced),
     );
@@ -82,7 +84,7 @@ export async function fillAndDelete(
   if (namespace === undefined) return;
   const namespaced = ownable(context).filter((target) => target.namespaced);
   for (let index = 1 + randomInteger(random, CONTENT_MAX); index > 0; index--) {
-    const target = randomItem(random, namespaced);
+    const target = pickTarget(random, namespaced);
     const version = pickVersion(random, target, context.isServed);
     await session.create({ target, version, namespace: namespace.name, name: `content-${index}` });
   }

@@ -8,10 +8,13 @@ main { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
 h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 0; }
 .verdict { padding: .6rem .9rem; border-left: 5px solid; border-radius: 3px; background: var(--band); font-weight: 600; }
 .verdict.pass { border-color: #2f8f4e; } .verdict.fail { border-color: var(--wrong); }
+pre { background: var(--band); padding: .6rem .9rem; border-radius: 3px; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
 dl { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: .75rem 0; } dt { color: var(--soft); } dd { margin: 0 0 0 -1rem; font-weight: 600; }
+dl.kinds { display: block; } dl.kinds div { margin: .4rem 0; } dl.kinds dt { color: inherit; font-weight: 600; display: inline; }
+dl.kinds dd { display: inline; margin: 0; font-weight: 400; } dl.kinds dt::after { content: ": "; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
 th, td { padding: .2rem .7rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-td.long { overflow-wrap: anywhere; min-width: 9rem; }
+p.long { overflow-wrap: anywhere; } td.long { overflow-wrap: anywhere; min-width: 9rem; }
 thead th { color: var(--soft); font-weight: 500; } tbody th { font-weight: 500; white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 svg { display: block; width: 100%; height: auto; } svg text { font: 10px system-ui, sans-serif; fill: var(--soft); }
@@ -24,6 +27,21 @@ svg text.in { fill: #10161c; } .band { fill: var(--band); } .band.odd { fill: va
 .swatch.ok { background: var(--ok); } .swatch.notFound { background: var(--notFound); } .swatch.unavailable { background: var(--unavailable); }
 .swatch.other { background: var(--other); } .swatch.wrong { background: var(--wrong); } .swatch.step { background: var(--step); }
 summary { cursor: pointer; font-weight: 600; } input { font: inherit; margin: .5rem 0; padding: .2rem .5rem; width: 20rem; max-width: 100%; }
+@media (max-width: 640px) {
+  main { padding: 1rem; } .chart svg { min-width: 44rem; } svg text { font-size: 13px; }
+  tbody th { white-space: normal; overflow-wrap: anywhere; }
+  table.cards, table.cards tbody { display: block; } table.cards thead { display: none; }
+  table.cards tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); } table.cards tr[hidden] { display: none; }
+  table.cards th, table.cards td { display: block; border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; }
+  table.cards td.number { text-align: left; }
+  table.cards td::before { content: attr(data-label) ": "; color: var(--soft); }
+}
+@media print {
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --band: #f1f4f7; --band2: #e6ebf0; }
+  body { font-size: 10pt; print-color-adjust: exact; } main { max-width: none; padding: 0; } input { display: none; }
+  .wide { overflow: visible; } table { font-size: 8pt; } tbody th { white-space: normal; }
+  svg, tr, pre { break-inside: avoid; } h2, h3 { break-after: avoid; }
+}
 `;
 
 export const PAGE_SCRIPT = `

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { rehearsalHtml } from "./html.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
 import type { ManifestFinding } from "./manifests.ts";
-import type { WrongResponse } from "./report.ts";
+import { inWords, type WrongResponse } from "./report.ts";
+import { WRONG_KINDS } from "./wrong-kinds.ts";
 import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 
 const EVIL = `</script><img src=x onerror="alert('1')">&amp;`;
@@ -22,6 +23,21 @@ describe("the report page", () => {
     expect(embedded).toEqual(JSON.parse(JSON.stringify(sampleReport({ manifests: { objects: 12, findings: [] } }))));
   });
 
+  test("says that it is a simulation, which version played it when, and how to repeat it", () => {
+    const html = rehearsalHtml(sampleReport());
+    expect(html).toContain("This is a simulation of the API servers");
+    expect(html).toContain("Evenkeel 1.2.3 on 2030-01-02T03:04:05.000Z");
+    expect(html).toContain(
+      escapeHtml(`<pre>evenkeel rehearse --from 1.33 --to 1.35 --manifests 'it'\\''s here'`).slice(11),
+    );
+  });
+
+  test("defines every kind of wrong response", () => {
+    const html = rehearsalHtml(sampleReport());
+    for (const [kind, { meaning }] of Object.entries(WRONG_KINDS))
+      expect(html).toContain(`<dt>${inWords(kind)}</dt><dd>${escapeHtml(meaning)}.</dd>`);
+  });
+
   test("loads nothing from the network", () => {
     const html = rehearsalHtml(sampleReport());
     expect(html).toContain("default-src 'none'");
@@ -30,9 +46,9 @@ describe("the report page", () => {
   });
 
   test("has a chart of each run, with the steps, the wrong responses and the lanes of storage versions", () => {
-    const off = sampleReport().runs.off;
-    const buckets = off.series.buckets.map((bucket) => ({ ...bucket, wrong: 1 }));
-    const runs = { on: sampleRun("on"), off: { ...off, series: { ...off.series, buckets } } };
+    const [plain, judged] = sampleReport().runs;
+    const buckets = plain!.series.buckets.map((bucket) => ({ ...bucket, wrong: 1 }));
+    const runs = [{ ...plain!, series: { ...plain!.series, buckets } }, judged!];
     const html = rehearsalHtml(sampleReport({ runs }));
     const count = (pattern: RegExp): number => [...html.matchAll(pattern)].length;
     expect(count(/<svg /g)).toBe(3);
@@ -51,7 +67,7 @@ describe("the report page", () => {
       said: EVIL,
       right: EVIL,
     };
-    const run = sampleRun("on", {
+    const run = sampleRun("kube-apiserver-with-proxy", {
       wrong: 1,
       firstWrong: [wrong],
       faults: [{ atMs: 1, what: EVIL }],
@@ -71,7 +87,7 @@ describe("the report page", () => {
     };
     const manifests = { objects: 1, findings: [finding] };
     const verdict = { isPass: false, sentence: EVIL };
-    const html = rehearsalHtml(sampleReport({ runs: { on: run, off: run }, manifests, verdict }));
+    const html = rehearsalHtml(sampleReport({ runs: [run, run], manifests, verdict }));
     expect(html).not.toContain("<img");
     expect([...html.matchAll(/<\/script>/g)]).toHaveLength(2);
     // The embedded report contains the text as JSON, which is not executed.

@@ -48,6 +48,22 @@ function ledgerWith(atMs = 500): Ledger {
 const kinds = (response: ObservedResponse, from: Truth): string[] =>
   judgeResponse(response, from).map(({ kind }) => kind);
 
+describe("a 500", () => {
+  const message =
+    'the object stored at "/registry/deviceclasses/gpu" cannot be read: no kind "DeviceClass" is registered';
+
+  test("for an object in a version that the release of the server cannot decode is wrong", () => {
+    const text = JSON.stringify({ message: `${message} for version "resource.k8s.io/v1"` });
+    expect(kinds(answered("/apis/resource.k8s.io/v1beta1/deviceclasses", 500, text), truth())).toEqual([
+      "unreadable-encoding",
+    ]);
+  });
+
+  test("for another reason is not wrong", () => {
+    expect(kinds(answered("/api/v1/pods", 500, JSON.stringify({ message: "store" })), truth())).toEqual([]);
+  });
+});
+
 describe("a 404", () => {
   const OBJECT = "/api/v1/namespaces/default/configmaps/a";
 

@@ -33,6 +33,8 @@ export interface Truth {
   readonly serverRuns: readonly ServerRun[];
   /** The checker that finds a server that serves the resource of a 404. */
   readonly noFalse404: Pick<GuaranteeChecker, "onResponse">;
+  /** Whether the resource is that of a CRD, which every server serves. */
+  readonly isCustom?: (of: Pick<LedgerKey, "group" | "resource">) => boolean;
 }
 
 export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
@@ -40,6 +42,7 @@ export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
 /** Returns everything that is wrong with a response. */
 export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
   if (response.status === 404) return judgeNotFound(response, truth);
+  if (response.status === 500) return judgeError(response);
   if (response.status !== 200 || response.method !== "GET") return [];
   if (response.info.verb === "list") return judgeList(response, truth.ledger);
   if (!response.info.isResourceRequest && isDiscoveryRoot(response.info))
@@ -47,11 +50,23 @@ export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFi
   return [];
 }
 
-function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverRuns }: Truth): JudgeFinding[] {
+/** The store of a rehearsal holds only objects that servers have written, so an undecodable one is of another release. */
+function judgeError({ text }: ObservedResponse): JudgeFinding[] {
+  const message = stringAt(parseJsonObject(text) ?? {}, "message").slice(0, 300);
+  if (!UNDECODABLE.test(message)) return [];
+  return [{ kind: "unreadable-encoding", said: `500: ${message}`, right: "another server of the cluster can read it" }];
+}
+
+const UNDECODABLE = /no kind .* is registered for version/;
+
+function judgeNotFound(response: ObservedResponse, truth: Truth): JudgeFinding[] {
+  const { ledger, noFalse404, serverRuns, isCustom = (): boolean => false } = truth;
   const { info, atMs, status, startedAtMs, auditId, serverId, method, target } = response;
   const { message, unknown } = readNotFound(response.text);
   if (unknown === "object") return isAbsentWrongly(response, ledger) ? [absent(response, message)] : [];
   const { group, version, resource, subresource, name } = info;
+  if (info.isResourceRequest && unknown === "resource" && isCustom(info))
+    return [{ kind: "resource-called-unknown", said: `404: ${message}`, right: "its CRD is established" }];
   const request = {
     auditId,
     serverId,

@@ -2,7 +2,7 @@
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { resourcePath } from "../../client/paths.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { pickVersion, type LoadContext } from "./load.ts";
+import { pickTarget, pickVersion, type LoadContext } from "./load.ts";
 import { pathOfEntry, type Session } from "./session.ts";
 import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
@@ -26,7 +26,7 @@ export class KubectlClient {
 
   async once(): Promise<unknown> {
     const { random } = this.#session;
-    const target = randomItem(random, this.#context.targets);
+    const target = pickTarget(random, this.#context.targets);
     const version = pickVersion(random, target, this.#context.isServed);
     const kind = randomInteger(random, 20);
     if (kind < 2) return this.#discover();

@@ -32,6 +32,12 @@ export async function repeatWork(
   }
 }
 
+/** Picks a resource by its weight. */
+export function pickTarget(random: Random, targets: readonly LoadTarget[]): LoadTarget {
+  let left = random.float() * targets.reduce((sum, { weight }) => sum + weight, 0);
+  return targets.find(({ weight }) => (left -= weight) < 0) ?? randomItem(random, targets);
+}
+
 /**
  * The share of requests for any version of the resource, served or not; all others are for versions that a running
  * server serves.

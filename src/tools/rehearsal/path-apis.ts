@@ -1,5 +1,6 @@
 /** Lists the APIs that the releases of a plan serve by default, and the version in which each release stores them. */
 import { openCatalog, type CatalogResource, type CatalogVersion } from "../../objects/catalog/catalog.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 
 /** A group, version and resource that at least one release of the plan serves. */
@@ -29,11 +30,14 @@ interface Found {
   readonly servedBy: ReleaseName[];
 }
 
-export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
+/** `runtimeConfig` is that of every server, and must be valid for every release. */
+export function pathApis(releases: readonly ReleaseName[], runtimeConfig: readonly string[] = []): PathApi[] {
+  const config = parseRuntimeConfig(runtimeConfig);
   const found = new Map<string, Found>();
   const stored = new Map<string, Map<ReleaseName, string>>();
   for (const release of releases) {
-    for (const resource of openCatalog({ release, extensions: true }).groups.flatMap(({ resources }) => resources)) {
+    const { groups } = openCatalog({ release, extensions: true, runtimeConfig: config });
+    for (const resource of groups.flatMap(({ resources }) => resources)) {
       noteStorage(stored, release, resource);
       for (const version of resource.versions) {
         const key = `${resource.group}/${version.version}/${resource.resource}`;
@@ -42,6 +46,22 @@ export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
     }
   }
   return [...found.values()].map((one) => toApi(one, stored));
+}
+
+/** Returns why a server of a release would not start with the runtime config; undefined if all would. */
+export function runtimeConfigProblem(
+  releases: readonly ReleaseName[],
+  runtimeConfig: readonly string[],
+): string | undefined {
+  for (const release of releases) {
+    try {
+      openCatalog({ release, extensions: true, runtimeConfig: parseRuntimeConfig(runtimeConfig) });
+    } catch (thrown) {
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      return `a server of ${release} would not start with --runtime-config=${runtimeConfig.join(",")}: ${why}`;
+    }
+  }
+  return undefined;
 }
 
 /** True if not every release of the plan serves it. */

@@ -6,22 +6,27 @@ import { InformerClient } from "./informers.ts";
 import { KubectlClient } from "./kubectl-client.ts";
 import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { repeatWork, type LoadContext } from "./load.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { createDefinitions } from "./create-definitions.ts";
 import type { UpgradePlan } from "./plan.ts";
 import { Recorder } from "./recorder.ts";
-import type { Gate, PlayedFault, RunReport } from "./report.ts";
+import type { PlayedFault, RunReport } from "./report.ts";
 import { Roll } from "./roll.ts";
 import { pathOfEntry, Session } from "./session.ts";
 import { hasDepartedResource, servesAnyVersion, type ServerRun, type RehearsalStage } from "./stage.ts";
 import { StoreWatch } from "./store-watch.ts";
 import type { LoadTarget } from "./targets.ts";
+import { isKubernetes, type RehearsalSubject } from "./subject.ts";
 import { createRehearsalTransport } from "./transport.ts";
 
 interface PlayOptions {
   readonly plan: UpgradePlan;
-  readonly gate: Gate;
+  readonly subject: RehearsalSubject;
   /** Opens a new cluster for this run; it is closed afterwards. */
   readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<RehearsalStage>;
   readonly targets: readonly LoadTarget[];
+  /** The CRDs of the custom resources among the targets. */
+  readonly crds: readonly JsonObject[];
   /** Called with the elapsed milliseconds. */
   readonly onProgress?: (passedMs: number) => void;
 }
@@ -73,6 +78,9 @@ class Playing {
   readonly #faults: PlayedFault[] = [];
   readonly #counts: WorkCounts = { ownersDeleted: 0, namespacesDeleted: 0 };
   readonly #end = new AbortController();
+  /** The targets that the servers serve. */
+  readonly #targets: LoadTarget[];
+  readonly #notes: string[] = [];
   #made = 0;
   #left: readonly LedgerEntry[] = [];
 
@@ -81,31 +89,43 @@ class Playing {
     const { clock, serverRuns, history, timing } = stage;
     this.#stage = stage;
     this.#options = options;
+    this.#targets = [...targets];
     this.#onFailure = onFailure;
     // The checker is written for simulated runs, but reads only fields that every server run has.
     const truth = {
       ledger: this.#ledger,
       serverRuns,
+      isCustom: (of: Pick<LedgerEntry, "group" | "resource">) => this.#isCustom(of),
       noFalse404: noFalse404({ ...timing, runs: serverRuns as readonly Run[] }),
     };
     const { durationMs, serverIds } = plan;
     this.#recorder = new Recorder({ clock, truth, durationMs, serverIds });
-    this.#store = new StoreWatch({ history, ledger: this.#ledger, recorder: this.#recorder });
+    this.#store = new StoreWatch({
+      history,
+      ledger: this.#ledger,
+      recorder: this.#recorder,
+      serverRuns,
+      isAgreed: !isKubernetes(options.subject),
+      customPrefixes: targets
+        .filter(({ isCustom, namespaced }) => isCustom && namespaced)
+        .map(({ storagePrefix }) => storagePrefix),
+    });
     const sinceStart = (stageMs: number): number => this.#recorder.sinceStart(stageMs);
     this.#roll = new Roll({ stage, plan, sinceStart, onFailure });
     this.#context = {
       clock,
       ledger: this.#ledger,
-      targets,
+      targets: this.#targets,
       onFailure,
       isServed: (target, version) =>
-        this.#living().some(({ served }) => served.has({ ...target, version, subresource: "" })),
+        target.isCustom || this.#living().some(({ served }) => served.has({ ...target, version, subresource: "" })),
     };
   }
 
   async play(): Promise<void> {
     const { plan, onProgress = () => {} } = this.#options;
     await this.#stage.begin();
+    await this.#createDefinitions();
     this.#recorder.start();
     this.#startClients();
     this.#roll.schedule();
@@ -127,7 +147,9 @@ class Playing {
     await this.#readEverything();
     this.#store.checkAll();
     const living = this.#living();
-    this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAnyVersion(run, entry)));
+    const isServed = (entry: Pick<LedgerEntry, "group" | "resource">): boolean =>
+      this.#isCustom(entry) || living.some((run) => servesAnyVersion(run, entry));
+    this.#left = this.#store.leftBehind(isServed);
     const { departedGraceMs } = this.#stage.timing;
     // Within the grace period, controllers correctly wait for resources that only a departed server served.
     if (!hasDepartedResource(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
@@ -138,11 +160,12 @@ class Playing {
   report(): Omit<RunReport, "failures"> {
     const left = this.#left;
     return {
-      gate: this.#options.gate,
+      subject: this.#options.subject,
       ...this.#recorder.report(),
       steps: this.#roll.played(),
       storage: this.#store.lanes(),
       faults: this.#faults,
+      notes: this.#notes,
       work: {
         objectsMade: this.#made,
         objectsKept: this.#ledger.all().filter(({ state }) => state === "there").length,
@@ -151,6 +174,16 @@ class Playing {
         objectsLeft: left.filter(({ resource }) => resource !== "namespaces").length,
       },
     };
+  }
+
+  /** Creates the CRDs, and removes the targets whose CRD is not served. */
+  async #createDefinitions(): Promise<void> {
+    const problems = await createDefinitions(this.#stage, this.#options.crds);
+    for (const [name, problem] of problems) {
+      this.#notes.push(`${name} was not used: ${problem}`);
+      const index = this.#targets.findIndex(({ group, resource }) => `${resource}.${group}` === name);
+      if (index >= 0) this.#targets.splice(index, 1);
+    }
   }
 
   #startClients(): void {
@@ -163,7 +196,7 @@ class Playing {
     }
     this.#startWork("owner", OWNER_PACE_MS, ownAndDelete);
     this.#startWork("namespace", NAMESPACE_PACE_MS, fillAndDelete);
-    const followed = this.#options.targets.flatMap((target) => target.versions.map((version) => ({ target, version })));
+    const followed = this.#targets.flatMap((target) => target.versions.map((version) => ({ target, version })));
     followed.forEach(({ target, version }, index) => {
       const session = this.#session(`informer-${index + 1}`, serverIds[index % serverIds.length]);
       const { ledger, recorder } = { ledger: this.#ledger, recorder: this.#recorder };
@@ -208,6 +241,10 @@ class Playing {
     return new Session({ name, transport, clock: stage.clock, random, ledger, recorder });
   }
 
+  #isCustom({ group, resource }: Pick<LedgerEntry, "group" | "resource">): boolean {
+    return this.#targets.some((target) => target.isCustom && target.group === group && target.resource === resource);
+  }
+
   #living(): readonly ServerRun[] {
     return this.#stage.serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined);
   }
@@ -216,7 +253,7 @@ class Playing {
   async #readEverything(): Promise<void> {
     for (const { serverId } of this.#living()) {
       const session = this.#session(`last-look-${serverId}`, serverId);
-      for (const target of this.#options.targets) {
+      for (const target of this.#targets) {
         const version = target.versions.findLast((one) => this.#context.isServed(target, one));
         if (version === undefined) continue;
         for (const entry of this.#ledger.present(target))

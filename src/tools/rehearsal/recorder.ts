@@ -8,8 +8,8 @@ import {
   type ServerRouting,
   type ClientWait,
   type WrongResponse,
-  type WrongKind,
 } from "./report.ts";
+import type { WrongKind } from "./wrong-kinds.ts";
 
 interface RecorderOptions {
   readonly clock: Clock;

@@ -1,14 +1,18 @@
 /** The report of a rehearsal: one value from which the terminal summary, the JSON output and the HTML page are made. */
+import { must } from "../../base/assert.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
+import type { SeedKind } from "./seed.ts";
+import { wordsOf, type RehearsalSubject } from "./subject.ts";
+import { tallyText, type WrongKind } from "./wrong-kinds.ts";
 
 export type FaultLevel = "none" | "light" | "heavy";
-export type Gate = "on" | "off";
 
 /** Times are milliseconds since the first request of a client. */
 export interface RehearsalReport {
-  readonly format: 1;
+  readonly format: 2;
+  readonly about: ReportAbout;
   readonly settings: {
     readonly from: ReleaseName;
     readonly to: ReleaseName;
@@ -18,14 +22,37 @@ export interface RehearsalReport {
     readonly way: "up" | "and-back";
     readonly faults: FaultLevel;
     /** The run that the verdict is about. */
-    readonly gate: Gate;
+    readonly subject: RehearsalSubject;
     readonly seed: number;
   };
   readonly plan: UpgradePlan;
-  readonly runs: { readonly on: RunReport; readonly off: RunReport };
+  /** One run is about the subject; the other shows what it is compared with. */
+  readonly runs: readonly RunReport[];
+  /** Null if the rehearsal was not seeded with a cluster. */
+  readonly cluster: ClusterReport | null;
   /** Null if no manifests were given. */
   readonly manifests: ManifestReport | null;
   readonly verdict: Verdict;
+}
+
+/** Where the report comes from, so that a reader can repeat the rehearsal. */
+export interface ReportAbout {
+  /** The version of Evenkeel. */
+  readonly version: string;
+  /** RFC 3339. */
+  readonly date: string;
+  /** The arguments of the command, without the name of the program. */
+  readonly command: readonly string[];
+}
+
+/** The cluster with which the rehearsal was seeded. */
+interface ClusterReport {
+  /** For example "etcd snapshot backup.db". */
+  readonly source: string;
+  readonly runtimeConfig: readonly string[];
+  readonly kinds: readonly SeedKind[];
+  /** Kinds in use that clients did not use: the servers write them themselves, or cannot be asked for them. */
+  readonly notPlayed: readonly string[];
 }
 
 interface Verdict {
@@ -33,9 +60,9 @@ interface Verdict {
   readonly sentence: string;
 }
 
-/** One run of the plan, with or without the mixed version proxy. */
+/** One run of the plan. */
 export interface RunReport {
-  readonly gate: Gate;
+  readonly subject: RehearsalSubject;
   readonly answers: number;
   readonly byStatus: Readonly<Record<string, number>>;
   /** Requests without a response: the server had stopped, or did not respond in time. */
@@ -51,27 +78,11 @@ export interface RunReport {
   readonly storage: readonly StorageLane[];
   readonly faults: readonly PlayedFault[];
   readonly work: WorkDone;
+  /** The custom resources that clients did not use, with the reasons. */
+  readonly notes: readonly string[];
   /** Failures of the rehearsal itself. If there are any, the report is invalid. */
   readonly failures: readonly string[];
 }
-
-export type WrongKind =
-  /** 404 for a resource that a server serves, or served recently. */
-  | "resource-called-unknown"
-  /** 404 for an object that was acknowledged and that no client deleted. */
-  | "object-called-absent"
-  | "missing-from-list"
-  | "missing-from-informer"
-  /** An informer received the deletion of an object that no client deleted. */
-  | "told-deleted"
-  | "missing-from-discovery"
-  | "write-lost"
-  | "collected-although-owned"
-  | "namespace-gone-with-content"
-  /**
-   * An object is still stored at the end, although its deletion, or that of its owner or namespace, was acknowledged.
-   */
-  | "left-behind";
 
 export interface WrongResponse {
   readonly atMs: number;
@@ -154,23 +165,42 @@ interface WorkDone {
 
 export const FIRST_WRONG_MAX = 100;
 
-export function decideVerdict(judged: RunReport, manifests: ManifestReport | null): Verdict {
-  const { gate, wrong, wrongByKind, failures, answers } = judged;
-  const proxy = gate === "on" ? "with the mixed version proxy" : "without the mixed version proxy";
-  if (failures.length > 0) return { isPass: false, sentence: `The rehearsal itself failed: ${failures[0]}` };
-  if (wrong > 0) {
-    const kinds = Object.entries(wrongByKind).map(([kind, count]) => `${count} ${inWords(kind)}`);
-    return { isPass: false, sentence: `Fail: ${wrong} wrong responses ${proxy} (${kinds.join(", ")}).` };
-  }
+/** The run that the verdict is about. */
+export function judgedRun({ runs, settings }: Pick<RehearsalReport, "runs" | "settings">): RunReport {
+  return must(
+    runs.find(({ subject }) => subject === settings.subject),
+    "a rehearsal plays its subject",
+  );
+}
+
+/** The sentence names the judged run first, then the other one. */
+export function decideVerdict(
+  judged: RunReport,
+  others: readonly RunReport[],
+  manifests: ManifestReport | null,
+): Verdict {
+  const [failure] = [judged, ...others].flatMap(({ failures }) => failures);
+  if (failure !== undefined) return { isPass: false, sentence: `The rehearsal itself failed: ${failure}` };
   const gone = manifests?.findings.filter(({ kind }) => kind === "vanishes").length ?? 0;
-  if (gone > 0) {
-    const what = gone === 1 ? "1 manifest uses an API" : `${gone} manifests use APIs`;
-    return {
-      isPass: false,
-      sentence: `Fail: no wrong responses ${proxy}, but ${what} that will not be served after the upgrade.`,
-    };
-  }
-  return { isPass: true, sentence: `Pass: ${answers} responses ${proxy}, none of them wrong.` };
+  const isPass = judged.wrong === 0 && gone === 0;
+  const compared = others.map(({ subject, wrong, wrongByKind }) => {
+    const tally = judged.wrong > 0 && wrong === 0 ? "0" : tallyText(wrongByKind);
+    return `${wordsOf(subject).name}: ${tally}.`;
+  });
+  return {
+    isPass,
+    sentence: [
+      `${isPass ? "Pass" : "Fail"}: ${wordsOf(judged.subject).name}: ${tallyText(judged.wrongByKind)}.`,
+      ...compared,
+      ...goneText(gone),
+    ].join(" "),
+  };
+}
+
+function goneText(gone: number): string[] {
+  if (gone === 0) return [];
+  const what = gone === 1 ? "1 manifest uses an API" : `${gone} manifests use APIs`;
+  return [`${what} that will not be served after the upgrade.`];
 }
 
 export function inWords(kind: string): string {

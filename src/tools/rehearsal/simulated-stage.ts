@@ -10,8 +10,11 @@ import { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { Faults } from "./faults.ts";
 import { firstRelease, type PlanStep } from "./plan.ts";
+import { runOptionsOf } from "./kube-apiserver.ts";
+import { KubeControllers } from "./kube-controllers.ts";
 import { connectToSimulated } from "./simulated-connection.ts";
 import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
+import { isKubernetes } from "./subject.ts";
 
 /** Time between the end of a server process and its restart as the new release. */
 const EXCHANGE_MS = 3_000;
@@ -31,10 +34,11 @@ export class SimulatedStage implements RehearsalStage {
   readonly #releases: Map<string, ReleaseName>;
   /** Servers that are moving from one release to the next. */
   readonly #moving = new Set<SimulatedServer>();
+  readonly #end = new AbortController();
   #faults: Faults | undefined;
 
   constructor(options: StageOptions) {
-    const { seed, plan, onFailure } = options;
+    const { seed, plan, subject, onFailure } = options;
     const cluster = new SimulatedCluster({ seed, traceLinesMax: 1, onFailure });
     const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = cluster.timing;
     this.#cluster = cluster;
@@ -43,7 +47,11 @@ export class SimulatedStage implements RehearsalStage {
     this.clock = cluster.world.clock;
     this.history = cluster.history;
     this.serverRuns = cluster.runs;
-    this.timing = { departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs };
+    this.timing = {
+      // kube-apiserver makes no promise about resources that no server serves any more.
+      departedGraceMs: isKubernetes(subject) ? 0 : departedGraceMs,
+      leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs,
+    };
   }
 
   randomFor(name: string): Random {
@@ -56,6 +64,7 @@ export class SimulatedStage implements RehearsalStage {
     const isReady = (): boolean => cluster.servers.every((server) => server.isReady);
     for (let seconds = 0; seconds < READY_SECONDS_MAX && !isReady(); seconds++) await cluster.advance({ seconds: 1 });
     if (!isReady()) throw new Error("the servers did not become ready before the upgrade");
+    if (isKubernetes(this.#options.subject)) this.#startControllers();
   }
 
   connect(random: Random, home: string | undefined): ServerConnection | undefined {
@@ -112,13 +121,27 @@ export class SimulatedStage implements RehearsalStage {
   }
 
   close(): Promise<void> {
+    this.#end.abort();
     this.#cluster.shutDown();
     return Promise.resolve();
   }
 
   #start(server: SimulatedServer): void {
-    const { gate, onFailure } = this.#options;
+    const { subject, runtimeConfig, onFailure } = this.#options;
     const release = must(this.#releases.get(server.id), "every server of the plan has a release");
-    server.start({ release, mixedVersionProxy: gate === "on" }).catch(onFailure);
+    server.start(runOptionsOf(subject, release, runtimeConfig)).catch(onFailure);
+  }
+
+  #startControllers(): void {
+    const { resources, onFailure } = this.#options;
+    const servers = (): ReturnType<ConstructorParameters<typeof KubeControllers>[0]["servers"]> =>
+      this.#cluster.live
+        .filter(({ isReady }) => isReady)
+        .flatMap((server) =>
+          server.run === undefined ? [] : [{ run: server.run, transport: () => server.transport() }],
+        );
+    const random = this.randomFor("kube-controller-manager");
+    const controllers = new KubeControllers({ clock: this.clock, random, servers, resources, onFailure });
+    void controllers.run(this.#end.signal);
   }
 }

@@ -12,7 +12,8 @@ import { createServedSet } from "../../cluster/peers/served-set.ts";
 import type { StoreHistory } from "../simulator/history.ts";
 import type { Run } from "../simulator/server.ts";
 import type { UpgradePlan, PlanStep } from "./plan.ts";
-import type { FaultLevel, Gate } from "./report.ts";
+import type { FaultLevel } from "./report.ts";
+import type { RehearsalSubject } from "./subject.ts";
 
 /**
  * The truth about one run of a server: the resources that it serves, and when it was running, by the clock of the
@@ -59,7 +60,11 @@ export interface RehearsalStage {
 export interface StageOptions {
   readonly plan: UpgradePlan;
   readonly seed: number;
-  readonly gate: Gate;
+  readonly subject: RehearsalSubject;
+  /** As the flag --runtime-config of every server. */
+  readonly runtimeConfig: readonly string[];
+  /** The resources that clients use, as "group/resource". */
+  readonly resources: ReadonlySet<string>;
   readonly faults: FaultLevel;
   readonly onFailure: (thrown: unknown) => void;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import type { Commit } from "../simulator/history.ts";
+import { Host } from "../simulator/host.ts";
 import { World } from "../simulator/world.ts";
 import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { Recorder } from "./recorder.ts";
@@ -29,14 +30,21 @@ class StoreStub {
       history,
       ledger: this.ledger,
       recorder: this.recorder,
+      serverRuns: [
+        { serverId: "old", release: "1.28" },
+        { serverId: "new", release: "1.36" },
+      ],
+      isAgreed: false,
     });
   }
 
-  commit(key: string, after: JsonObject | undefined): void {
+  commit(key: string, after: JsonObject | undefined, serverId?: string): void {
     const before = this.objects.get(key);
     if (after === undefined) this.objects.delete(key);
     else this.objects.set(key, after);
-    this.#listener({ revision: 1, atMs: 0, sending: undefined, key, before, after });
+    const host = new Host({ name: "h", clock: this.world.clock, random: this.world.randomFor("h") });
+    const sending = serverId === undefined ? undefined : { serverId, host, sentAtMs: 0 };
+    this.#listener({ revision: 1, atMs: 0, sending, key, before, after });
   }
 
   made(resource: string, name: string, owner?: LedgerEntry): LedgerEntry {
@@ -53,6 +61,34 @@ class StoreStub {
 }
 
 describe("the store watch", () => {
+  test("reports an update that removes a field which the release of the server does not know", () => {
+    const store = new StoreStub();
+    const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "a/b" } };
+    store.commit("jobs/n/j", job, "new");
+    store.commit("jobs/n/j", { ...job, metadata: { name: "j", labels: { a: "b" } } }, "old");
+    expect(store.wrong).toEqual([]);
+    store.commit("jobs/n/j", { ...job, spec: {} }, "old");
+    expect(store.wrong).toEqual(["field-dropped"]);
+  });
+
+  test("accepts an update that removes a field which the release of the server knows", () => {
+    const store = new StoreStub();
+    const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" }, spec: { managedBy: "a/b" } };
+    store.commit("jobs/n/j", job, "new");
+    store.commit("jobs/n/j", { ...job, spec: {} }, "new");
+    expect(store.wrong).toEqual([]);
+  });
+
+  test("derives the lanes from the writes of servers that publish no versions", () => {
+    const store = new StoreStub();
+    const { storeKey } = store.made("configmaps", "c");
+    store.commit(storeKey, { apiVersion: "example/v1" }, "old");
+    store.commit(storeKey, { apiVersion: "example/v2" }, "new");
+    const [lane] = store.watch.lanes();
+    expect(lane?.resource).toBe("core.configmaps");
+    expect(lane?.points.at(-1)).toMatchObject({ common: null, encodings: { old: "example/v1", new: "example/v2" } });
+  });
+
   test("reports an object that is deleted although its owner exists as wrongly collected", () => {
     const store = new StoreStub();
     const owner = store.made("configmaps", "owner");

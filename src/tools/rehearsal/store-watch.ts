@@ -3,13 +3,18 @@
  * behind.
  */
 import { storagePlaces } from "../../objects/catalog/storage-places.ts";
-import { objectAt } from "../../meta/json.ts";
+import { isReleaseName } from "../../objects/catalog/release.ts";
+import { openSchemas } from "../../objects/catalog/schema-source.ts";
+import { hasUnknownFields } from "../../objects/unknown-fields.ts";
+import { objectAt, stringAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";
 import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";
 import { ledgerKeyText, type JudgeFinding } from "./judge.ts";
 import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
+import { schemaOf } from "./kube-store.ts";
 import type { StorageLane, StoragePoint } from "./report.ts";
+import type { ServerRun } from "./stage.ts";
 
 const STORAGE_VERSIONS = "storageversions/";
 const NAMESPACES = "namespaces/";
@@ -18,6 +23,11 @@ interface StoreWatchOptions {
   readonly history: Pick<StoreHistory, "onCommit" | "get" | "under">;
   readonly ledger: Ledger;
   readonly recorder: Recorder;
+  readonly serverRuns: readonly Pick<ServerRun, "serverId" | "release">[];
+  /** Whether the servers publish the versions that they write. If not, the lanes come from their writes. */
+  readonly isAgreed: boolean;
+  /** The key prefixes of the custom resources that have objects in namespaces. */
+  readonly customPrefixes?: readonly string[];
 }
 
 export class StoreWatch {
@@ -77,7 +87,8 @@ export class StoreWatch {
   #observe(commit: Commit): void {
     const { key, after, sending } = commit;
     if (key.startsWith(STORAGE_VERSIONS)) return this.#observeAgreement(key.slice(STORAGE_VERSIONS.length), commit);
-    if (after !== undefined) return;
+    if (!this.#options.isAgreed) this.#observeWrite(commit);
+    if (after !== undefined) return this.#checkFields(commit);
     const server = sending?.serverId ?? "store";
     if (key.startsWith(NAMESPACES)) this.#checkNamespace(key.slice(NAMESPACES.length), server);
     const entry = this.#options.ledger.atStoreKey(key);
@@ -86,8 +97,23 @@ export class StoreWatch {
     this.#options.ledger.forget(entry);
   }
 
+  /** Checks that an update keeps the fields that the release of its server does not know. */
+  #checkFields({ key, before, after, sending }: Commit): void {
+    const release = this.#options.serverRuns.findLast(({ serverId }) => serverId === sending?.serverId)?.release;
+    if (before === undefined || after === undefined || sending === undefined) return;
+    if (release === undefined || !isReleaseName(release) || before["apiVersion"] !== after["apiVersion"]) return;
+    const schema = schemaOf(before, openSchemas(release));
+    if (schema === undefined || !hasUnknownFields(before, schema) || hasUnknownFields(after, schema)) return;
+    const said = `${sending.serverId} (${release}) stored ${key} without fields that ${release} does not know`;
+    this.#wrong(
+      { kind: "field-dropped", said, right: "the client did not remove them" },
+      sending.serverId,
+      `put ${key}`,
+    );
+  }
+
   #checkNamespace(namespace: string, server: string): void {
-    const left = storedIn(this.#options.history, namespace);
+    const left = storedIn(this.#options, namespace);
     if (left.length === 0) return;
     const said = `namespace ${namespace} is deleted, and ${left.length} of its objects are still stored`;
     const right = `it must remain until ${left[0]} is deleted`;
@@ -98,10 +124,25 @@ export class StoreWatch {
     if (after === undefined) return;
     const { storageVersions = [], commonEncodingVersion: common = null } = decodeStatus(after);
     const isSingle = storageVersions.every(({ decodableVersions }) => decodableVersions.length <= 1);
-    const points = this.#lanes.get(resource) ?? [];
-    if (isSingle && points.length === 0) return;
-    this.#lanes.set(resource, points);
+    if (isSingle && !this.#lanes.has(resource)) return;
     const entries = storageVersions.map(({ apiServerID, encodingVersion }) => [apiServerID, encodingVersion] as const);
+    this.#addPoint(resource, common, entries);
+  }
+
+  /** Notes the version in which a server has written an object of a client. */
+  #observeWrite({ key, after, sending }: Commit): void {
+    const entry = after === undefined ? undefined : this.#options.ledger.atStoreKey(key);
+    if (entry === undefined || after === undefined || sending === undefined) return;
+    const resource = `${entry.group === "" ? "core" : entry.group}.${entry.resource}`;
+    const last = this.#lanes.get(resource)?.at(-1)?.encodings;
+    const encodings = { ...last, [sending.serverId]: stringAt(after, "apiVersion") };
+    const [version, ...others] = new Set(Object.values(encodings));
+    this.#addPoint(resource, others.length === 0 ? (version ?? null) : null, Object.entries(encodings));
+  }
+
+  #addPoint(resource: string, common: string | null, entries: readonly (readonly [string, string])[]): void {
+    const points = this.#lanes.get(resource) ?? [];
+    this.#lanes.set(resource, points);
     const encodings = Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
     const last = points.at(-1);
     if (last !== undefined && last.common === common && sameVersions(last.encodings, encodings)) return;
@@ -125,10 +166,11 @@ function lost(entry: LedgerEntry): JudgeFinding {
 }
 
 /** The keys of all objects in a namespace. */
-function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
-  return storagePlaces()
-    .filter(({ namespaced }) => namespaced)
-    .flatMap(({ prefix }) => history.under(`${prefix}/${namespace}/`).map(([key]) => key));
+function storedIn({ history, customPrefixes = [] }: StoreWatchOptions, namespace: string): string[] {
+  const builtIn = storagePlaces().filter(({ namespaced }) => namespaced);
+  return [...builtIn.map(({ prefix }) => prefix), ...customPrefixes].flatMap((prefix) =>
+    history.under(`${prefix}/${namespace}/`).map(([key]) => key),
+  );
 }
 
 function sameVersions(left: StoragePoint["encodings"], right: StoragePoint["encodings"]): boolean {

@@ -4,6 +4,7 @@ import { ruler, sparkline, squeeze } from "./plots.ts";
 import { decideVerdict } from "./report.ts";
 import { rehearsalSummary } from "./summary.ts";
 import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
+import { tallyText } from "./wrong-kinds.ts";
 import { durationText, minuteText } from "./times.ts";
 
 describe("text plots", () => {
@@ -43,14 +44,17 @@ describe("the summary", () => {
   test("shows the figures of both runs and ends with the verdict", () => {
     const text = rehearsalSummary(sampleReport());
     expect(text).toMatch(/^Rehearsal of 1\.33 to 1\.35: 2 servers, 6 virtual minutes, faults light, seed 7\n/);
+    expect(text).toMatch(/^ +as it comes +with proxy$/m);
     expect(text).toMatch(/^responses +120 +120$/m);
-    expect(text).toMatch(/^WRONG +0 +2$/m);
-    expect(text).toMatch(/^ {2}resource called unknown +0 +1$/m);
+    expect(text).toMatch(/^WRONG +2 +0$/m);
+    expect(text).toMatch(/^ {2}resource called unknown +1 +0$/m);
     expect(text).toMatch(/GET \/apis\/resource\.k8s\.io\/v1\/resourceclaims/);
-    expect(text).toMatch(/Pass: 120 responses with the mixed version proxy, none of them wrong\.\n$/);
+    expect(text.replaceAll(/\n +/g, " ")).toMatch(
+      /\nPass: With the mixed version proxy: 0 wrong responses\. kube-apiserver as it comes: 2 wrong responses\.\n$/,
+    );
   });
 
-  test.each([48, 60, 80, 200])("fits into %i columns", (columns) => {
+  test.each([56, 60, 80, 200])("fits into %i columns", (columns) => {
     const lines = rehearsalSummary(sampleReport(), columns).split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(Math.min(columns, 120));
   });
@@ -64,26 +68,51 @@ describe("the summary", () => {
 });
 
 describe("the verdict", () => {
-  test("fails for wrong responses, and names them by kind", () => {
-    const run = sampleRun("off", { wrong: 3, wrongByKind: { "write-lost": 1, "missing-from-list": 2 } });
-    expect(decideVerdict(run, null)).toEqual({
+  const PLAIN = sampleRun("kube-apiserver", {
+    wrong: 4,
+    wrongByKind: { "write-lost": 1, "missing-from-list": 2, "resource-called-unknown": 1 },
+  });
+  const PROXY = sampleRun("kube-apiserver-with-proxy");
+
+  test("fails for wrong responses of the subject, and compares both runs in words, the subject first", () => {
+    expect(decideVerdict(PLAIN, [PROXY], null)).toEqual({
       isPass: false,
-      sentence: "Fail: 3 wrong responses without the mixed version proxy (1 write lost, 2 missing from list).",
+      sentence: "Fail: kube-apiserver as it comes: 3 wrong responses, 1 lost write. With the mixed version proxy: 0.",
+    });
+  });
+
+  test("does not fail for wrong responses of the run that the subject is compared with", () => {
+    expect(decideVerdict(PROXY, [PLAIN], null)).toEqual({
+      isPass: true,
+      sentence:
+        "Pass: With the mixed version proxy: 0 wrong responses. kube-apiserver as it comes: 3 wrong responses, 1 lost write.",
     });
   });
 
   test("does not fail for 503s alone", () => {
-    expect(decideVerdict(sampleRun("on", { unavailable: 50 }), null).isPass).toBe(true);
+    expect(decideVerdict(sampleRun("evenkeel", { unavailable: 50 }), [], null).isPass).toBe(true);
   });
 
   test("fails for a manifest that will not be served after the upgrade", () => {
-    expect(decideVerdict(sampleRun("on"), { objects: 1, findings: [FINDING] })).toMatchObject({
+    expect(decideVerdict(PROXY, [], { objects: 1, findings: [FINDING] })).toMatchObject({
       isPass: false,
       sentence: expect.stringContaining("1 manifest uses an API that will not be served after the upgrade"),
     });
   });
 
-  test("fails if the rehearsal itself failed, whatever it counted", () => {
-    expect(decideVerdict(sampleRun("on", { failures: ["broken"] }), null)).toMatchObject({ isPass: false });
+  test("fails if a run itself failed, whatever it counted", () => {
+    const failed = sampleRun("kube-apiserver", { failures: ["broken"] });
+    expect(decideVerdict(PROXY, [failed], null)).toMatchObject({ isPass: false });
+  });
+});
+
+describe("a tally in words", () => {
+  test.each([
+    [{}, "0 wrong responses"],
+    [{ "missing-from-list": 1 }, "1 wrong response"],
+    [{ "write-lost": 2 }, "2 lost writes"],
+    [{ "told-deleted": 3, "left-behind": 1 }, "3 wrong responses, 1 object left behind"],
+  ])("of %j is %j", (counts, text) => {
+    expect(tallyText(counts)).toBe(text);
   });
 });

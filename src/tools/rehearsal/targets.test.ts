@@ -56,9 +56,22 @@ describe("the resources that clients use", () => {
       metadata: { name: "mine" },
       spec: { minAvailable: 1 },
     };
-    const sampled = loadTargets(APIS, RELEASES, [{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", object }]);
+    const sampled = loadTargets(APIS, RELEASES, {
+      samples: [{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", object }],
+    });
     const target = sampled.find(({ resource }) => resource === "poddisruptionbudgets");
     expect(target?.bodies.get("v1")).toEqual({ spec: { minAvailable: 1 } });
     expect(sampled.length).toBe(targets.length + 1);
+  });
+
+  test("are the kinds in use and those that every cluster uses, if a cluster is known", () => {
+    const kinds = [
+      { group: "policy", resource: "poddisruptionbudgets", count: 1023 },
+      { group: "shop.example", resource: "widgets", count: 5 },
+    ];
+    const seeded = loadTargets(APIS, RELEASES, { kinds });
+    const names = seeded.map(({ group, resource }) => `${group}/${resource}`);
+    expect(names).toEqual(["/configmaps", "/secrets", "apps/deployments", "batch/jobs", "policy/poddisruptionbudgets"]);
+    expect(seeded.map(({ weight }) => weight)).toEqual([1, 1, 1, 1, 11]);
   });
 });

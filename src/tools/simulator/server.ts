@@ -16,7 +16,7 @@ import { createServedSet, type ServedSet } from "../../cluster/peers/served-set.
 import type { PeerTiming } from "../../cluster/peers/timing.ts";
 import { buildServer, type Server } from "../../server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../server/config.ts";
-import type { PeerOptions } from "../../cluster/peers/peer-config.ts";
+import type { RoutingOptions } from "../../cluster/peers/peer-config.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";
@@ -35,9 +35,17 @@ export interface RunOptions {
   /** If false, the server proxies no requests. Default: true. */
   readonly mixedVersionProxy?: boolean;
   /** Peer options that differ from the defaults. */
-  readonly peers?: Pick<PeerOptions, "discoveryMode" | "routingSource">;
+  readonly peers?: RoutingOptions;
   /** Controllers to run, as in the flag --controllers. Default: all. */
   readonly controllers?: readonly string[];
+  /** Serves exactly the defaults of the release, as the flag --strict-release. Default: false. */
+  readonly strictRelease?: boolean;
+  /** As the flag --feature-gates. */
+  readonly featureGates?: readonly string[];
+  /** Wraps the store of this run, so that the server behaves like another implementation. */
+  readonly wrapKv?: (kv: Kv) => Kv;
+  /** Wraps the handler of this run, as `wrapKv` does the store. */
+  readonly wrapHandle?: (handle: Handle) => Handle;
 }
 
 /**
@@ -136,7 +144,11 @@ export class SimulatedServer {
   /** Starts a run. Resolves when the server is listening, before it is ready. */
   async start(options: RunOptions): Promise<Run> {
     const { world, history, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
-    const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
+    const {
+      clockOffsetMs: offsetMs = 0,
+      clockDrift: drift = 0,
+      wrapHandle: wrapRun = (handle): Handle => handle,
+    } = options;
     const name = `${this.id}#${++this.#runs}`;
     const host = new Host({ name, clock: world.countingClock, random: world.randomFor(name), offsetMs, drift });
     const writer = { serverId: this.id, host };
@@ -149,7 +161,7 @@ export class SimulatedServer {
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
     trace.add(this.id, `starts: ${what.join(", ")}`);
     const tasks = new SimulatedTasks(host);
-    const server = await buildServer(this.#envOf({ host, store, tasks }), this.#configOf(options));
+    const server = await buildServer(this.#envOf({ host, store, tasks }, options), this.#configOf(options));
     const groups = localGroups(server.catalog);
     const run: Run = {
       serverId: this.id,
@@ -166,7 +178,7 @@ export class SimulatedServer {
       troubledSinceMs: undefined,
     };
     this.#run = run;
-    this.#handle = wrapHandle(server.handle, this.id);
+    this.#handle = wrapHandle(wrapRun(server.handle), this.id);
     network.listen(this.address, this.id, { name: this.id, host, handle: this.#handle });
     server.announce(`${this.address.host}:${this.address.port}`);
     void server.ready.then(() => {
@@ -306,7 +318,10 @@ export class SimulatedServer {
     return run;
   }
 
-  #envOf({ host, store, tasks }: Pick<Run, "host" | "store" | "tasks">): Parameters<typeof buildServer>[0] {
+  #envOf(
+    { host, store, tasks }: Pick<Run, "host" | "store" | "tasks">,
+    { wrapKv: wrapRun = (kv): Kv => kv }: RunOptions,
+  ): Parameters<typeof buildServer>[0] {
     const { world, network, wrapKv = (kv: Kv): Kv => kv, wrapClock = (clock: Clock): Clock => clock } = this.#context;
     const from = { name: this.id, host, ip: this.address.host };
     return {
@@ -314,7 +329,7 @@ export class SimulatedServer {
       clock: wrapClock(host.clock),
       random: host.random,
       log: this.#log(),
-      openKv: () => Promise.resolve(wrapKv(store, this.id)),
+      openKv: () => Promise.resolve(wrapKv(wrapRun(store), this.id)),
       openUpstream: () => network.openUpstream(from),
       taskFailure: tasks.failureOf,
       onFatal: (because) => {
@@ -326,13 +341,15 @@ export class SimulatedServer {
 
   #configOf(options: RunOptions): Parameters<typeof buildServer>[1] {
     const { release, runtimeConfig = [], mixedVersionProxy = true, peers, controllers } = options;
+    const { strictRelease = false, featureGates = [] } = options;
     const { certificate, timing } = this.#context;
     // The names of these files only enable calls to peers; the simulated network does not read the files.
     const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
     return resolveOptions({
       release,
       runtimeConfig,
-      featureGates: mixedVersionProxy ? [] : ["UnknownVersionInteroperabilityProxy=false"],
+      strictRelease,
+      featureGates: mixedVersionProxy ? featureGates : [...featureGates, "UnknownVersionInteroperabilityProxy=false"],
       storage: { kind: "memory" },
       tokenFile: `${TOKEN},simulated-user,1,system:masters`,
       access: OPEN,

@@ -1,17 +1,13 @@
 /** A small rehearsal report in which every part is present, for tests of its rendering. */
 import { createPlan } from "../../../../src/tools/rehearsal/plan.ts";
-import {
-  decideVerdict,
-  type Gate,
-  type RehearsalReport,
-  type RunReport,
-} from "../../../../src/tools/rehearsal/report.ts";
+import { decideVerdict, type RehearsalReport, type RunReport } from "../../../../src/tools/rehearsal/report.ts";
+import type { RehearsalSubject } from "../../../../src/tools/rehearsal/subject.ts";
 
 export const PLAN = createPlan({ from: "1.33", to: "1.35", servers: 2, minutes: 6, way: "up" });
 
-export function sampleRun(gate: Gate, changed: Partial<RunReport> = {}): RunReport {
+export function sampleRun(subject: RehearsalSubject, changed: Partial<RunReport> = {}): RunReport {
   return {
-    gate,
+    subject,
     answers: 120,
     byStatus: { "200": 100, "201": 10, "404": 7, "503": 3 },
     unanswered: 1,
@@ -46,6 +42,7 @@ export function sampleRun(gate: Gate, changed: Partial<RunReport> = {}): RunRepo
       ...{ objectsMade: 10, objectsKept: 6, namespacesDeleted: 2, namespacesLeft: 1, ownersDeleted: 3 },
       objectsLeft: 4,
     },
+    notes: [],
     failures: [],
     ...changed,
   };
@@ -56,7 +53,7 @@ function bucket(ok: number): RunReport["series"]["buckets"][number] {
 }
 
 export function sampleReport(changed: Partial<RehearsalReport> = {}): RehearsalReport {
-  const off = sampleRun("off", {
+  const plain = sampleRun("kube-apiserver", {
     wrong: 2,
     wrongByKind: { "resource-called-unknown": 1, "missing-from-list": 1 },
     firstWrong: [
@@ -67,9 +64,14 @@ export function sampleReport(changed: Partial<RehearsalReport> = {}): RehearsalR
       },
     ],
   });
-  const runs = { on: sampleRun("on"), off };
+  const judged = sampleRun("kube-apiserver-with-proxy");
   return {
-    format: 1,
+    format: 2,
+    about: {
+      version: "1.2.3",
+      date: "2030-01-02T03:04:05.000Z",
+      command: ["--from", "1.33", "--to", "1.35", "--manifests", "it's here"],
+    },
     settings: {
       ...{
         from: "1.33",
@@ -79,14 +81,15 @@ export function sampleReport(changed: Partial<RehearsalReport> = {}): RehearsalR
         time: "virtual",
         way: "up",
         faults: "light",
-        gate: "on",
+        subject: "kube-apiserver-with-proxy",
         seed: 7,
       },
     },
     plan: PLAN,
-    runs,
+    runs: [plain, judged],
+    cluster: null,
     manifests: null,
-    verdict: decideVerdict(runs.on, null),
+    verdict: decideVerdict(judged, [plain], null),
     ...changed,
   };
 }
