@@ -63,6 +63,11 @@ export function hopsBetween(from: ReleaseName | undefined, to: readonly ReleaseN
   return hops.length > 0 ? hops : targets.filter((release) => release !== from);
 }
 
+/** Whether servers of a release can behave as an older one. */
+export function canEmulate(binary: ReleaseName, release: ReleaseName): boolean {
+  return emulationOf({ release, binary }) !== undefined;
+}
+
 function emulationOf({ release, binary }: EmulatedRelease): Emulation | undefined {
   if (release === binary) return undefined;
   try {
