@@ -569,7 +569,7 @@ test("a server that emulates an older release counts as that release, with hops 
   const values = apiServer("kube-apiserver-a", "v1.35.1", "--emulated-version=1.33");
   const inspection = await inspect(values, { from: undefined, to: ["1.36"] });
   expect(inspection.from).toMatchObject({ release: "1.33", emulatedVersion: "1.33" });
-  expect(inspection.hops).toEqual(["1.36"]);
+  expect(inspection.hops).toEqual(["1.35", "1.36"]);
 });
 
 test("an inspection that is aborted rejects with the reason", async () => {
