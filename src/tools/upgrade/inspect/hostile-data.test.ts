@@ -39,7 +39,7 @@ test("every key counts, whatever bytes of the values have changed", async () => 
     expect(encodings.json + encodings.protobuf).toBe(readable);
     return readable + unreadable;
   });
-  expect(counts.toSorted()).toEqual([1_000, 1_000]);
+  expect(counts).toEqual([1_000, 1_000]);
   expect(inspection.unreadable.count).toBeGreaterThan(500);
 });
 
