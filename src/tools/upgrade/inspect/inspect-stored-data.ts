@@ -131,7 +131,7 @@ function factsOf(
     release === undefined
       ? undefined
       : openView(release, flags, binary === undefined ? undefined : { release, binary });
-  const hops = hopsBetween(binary ?? release, options.to).map((hop) => openView(hop, flags));
+  const hops = hopsBetween(release, options.to, binary).map((hop) => openView(hop, flags));
   const definitions = customDefinitions(special.crds, resources.all, types);
   const definitionStat = resources.all.find(({ resource }) => resource === "customresourcedefinitions");
   const nowMs = Math.max(writers.newest * MS_PER_SECOND, newestRenewal(special.identityLeases));

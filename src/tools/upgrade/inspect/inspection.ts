@@ -188,7 +188,7 @@ export interface EncryptionState {
  * - `decrypted`: all values were decrypted.
  * - `partly`: some of them were not.
  * - `not-configured`: the configuration does not have the key for the resource.
- * - `no-response`: the KMS plugin does not respond.
+ * - `no-response`: the KMS plugin does not respond, or does not decrypt the data keys.
  * - `failed`: the key of the configuration does not decrypt the values.
  * - `not-tried`: no configuration was given.
  * - `unused`: the configuration has the key, and no value is encrypted with it.

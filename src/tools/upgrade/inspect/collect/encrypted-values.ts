@@ -113,7 +113,7 @@ export class EncryptedValues {
       counted.decrypted++;
       return opened.value;
     }
-    return this.#failed(counted, this.#isSilent(counted) ? "no-response" : "failed");
+    return this.#failed(counted, counted.provider === "kms" ? "no-response" : "failed");
   }
 
   /** As `open`, for a value that has been counted. */
@@ -145,10 +145,6 @@ export class EncryptedValues {
   #failed(stat: KeyStat, failure: EncryptionKeyStatus): undefined {
     stat.failure ??= failure;
     return undefined;
-  }
-
-  #isSilent({ provider, key }: KeyStat): boolean {
-    return provider === "kms" && this.#active?.plugins.find(({ name }) => name === key)?.problem !== undefined;
   }
 
   #countClear(value: Buffer, stat: ResourceStat, providers: ResourceProviders): void {

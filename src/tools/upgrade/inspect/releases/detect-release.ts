@@ -19,18 +19,22 @@ export interface DetectedRelease extends FoundRelease {
   readonly served: ReadonlySet<string> | undefined;
 }
 
+/** A server of k3s contains the API server and the kubelet, so both have the same release. */
+const K3S = "+k3s";
 const VERSION = /^v?(1\.\d{1,3})(?:[.+-]|$)/;
 
 export function detectRelease(special: SpecialObjects, given: ReleaseName | undefined): DetectedRelease {
   const servers = special.apiServerPods.flatMap((pod) => apiServerOf(pod) ?? []);
   const behaviors = servers.flatMap((server) => behaviorOf(server) ?? []);
   const kubeadm = kubeadmVersion(special.kubeadmConfigs);
-  const atLeast = newest(releasesOf(special.nodes.map(kubeletVersion)));
+  const kubelets = special.nodes.map(kubeletVersion);
+  const atLeast = newest(releasesOf(kubelets));
   const served = servedGroupVersions(special.apiServices);
   const serving = served === undefined ? [] : releasesServing(served).filter((name) => !isOlder(name, atLeast));
   const found =
     oldest(behaviors.map((one) => one.release)) ??
     releaseOf(kubeadm) ??
+    newest(releasesOf(kubelets.filter((version) => version.includes(K3S)))) ??
     (serving.length === 1 ? serving[0] : undefined);
   const release = given ?? found;
   const flags = flagsOf(servers);
@@ -44,6 +48,7 @@ export function detectRelease(special: SpecialObjects, given: ReleaseName | unde
         ? []
         : [`The newest kubelet is ${atLeast}, and API servers are not older than kubelets`]),
       ...servingEvidence(serving),
+      ...doubtsAbout(given, found ?? serving),
       ...leaseEvidence(special.identityLeases.length),
     ],
     candidates: release === undefined ? serving : [],
@@ -53,7 +58,7 @@ export function detectRelease(special: SpecialObjects, given: ReleaseName | unde
     areFlagsKnown: servers.length > 0,
     binary: behaviors.find((one) => one.release === release && one.binary !== release)?.binary,
     served,
-    servingConfig: servingConfigOf(flags.runtimeConfig, { servers, served, release }),
+    servingConfig: servingConfigOf(flags.runtimeConfig, { servers, served, release: fitting(release, serving) }),
   };
 }
 
@@ -120,6 +125,17 @@ function behaviorOf(server: ApiServerState): Behavior | undefined {
 
 function flagsText({ flags }: ApiServerState): string {
   return flags.length === 0 ? "" : ` with ${flags.join(" ")}`;
+}
+
+/** The registered group versions say nothing about the flags of a release that cannot have registered them. */
+function fitting(release: ReleaseName | undefined, serving: readonly ReleaseName[]): ReleaseName | undefined {
+  return release !== undefined && serving.includes(release) ? release : undefined;
+}
+
+function doubtsAbout(given: ReleaseName | undefined, shown: ReleaseName | readonly ReleaseName[]): string[] {
+  const releases = typeof shown === "string" ? [shown] : shown;
+  if (given === undefined || releases.length === 0 || releases.includes(given)) return [];
+  return [`The data does not fit the given release ${given}, but ${releases.join(", ")}`];
 }
 
 function servingEvidence(serving: readonly ReleaseName[]): string[] {

@@ -54,13 +54,26 @@ export function widestCatalog(release: ReleaseName, emulation?: Emulation): Cata
   return openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES, emulation });
 }
 
-/** The releases between `from` and the last target; only the targets if `from` is unknown or newer. */
-export function hopsBetween(from: ReleaseName | undefined, to: readonly ReleaseName[]): readonly ReleaseName[] {
+/**
+ * The releases after `from` up to the last target; only the targets if `from` is unknown or newer. If the servers
+ * emulate `from`, the first hop is that of their binary without emulation.
+ */
+export function hopsBetween(
+  from: ReleaseName | undefined,
+  to: readonly ReleaseName[],
+  binary?: ReleaseName,
+): readonly ReleaseName[] {
   const targets = RELEASES.filter((release) => to.includes(release));
   const last = targets.at(-1);
   if (from === undefined || last === undefined) return targets;
-  const hops = RELEASES.slice(RELEASES.indexOf(from) + 1, RELEASES.indexOf(last) + 1);
+  const first = binary === undefined ? RELEASES.indexOf(from) + 1 : RELEASES.indexOf(binary);
+  const hops = RELEASES.slice(first, RELEASES.indexOf(last) + 1);
   return hops.length > 0 ? hops : targets.filter((release) => release !== from);
+}
+
+/** Whether servers of a release can behave as an older one. */
+export function canEmulate(binary: ReleaseName, release: ReleaseName): boolean {
+  return emulationOf({ release, binary }) !== undefined;
 }
 
 function emulationOf({ release, binary }: EmulatedRelease): Emulation | undefined {
