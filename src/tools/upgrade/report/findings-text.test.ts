@@ -51,9 +51,8 @@ describe("findingsText", () => {
   });
 
   test("colors only the severity, and keeps the columns", () => {
-    expect(findingsText([finding("warning", "w")], { color: true })).toMatch(
-      /^\u001b\[33;1mwarning\u001b\[0m {2}title/,
-    );
+    const text = findingsText([finding("warning", "w")], { color: true });
+    expect(text.startsWith("\u001b[33;1mwarning\u001b[0m  title")).toBe(true);
   });
 });
 
