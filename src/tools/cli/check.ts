@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { parseRuntimeConfig, type RuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { EXIT_NO_RESULT, type Finding } from "../upgrade/finding.ts";
-import { examineManifests } from "../upgrade/manifests/examine.ts";
+import { manifestFindings } from "../upgrade/manifests/examine.ts";
 import { minorOf, NEWEST_MINOR, OLDEST_MINOR, releaseOf } from "../upgrade/manifests/known-apis.ts";
 import { readManifests, type ReadManifests } from "../upgrade/manifests/read-manifests.ts";
 import { isReadFailure } from "../upgrade/manifests/read-problems.ts";
@@ -56,7 +56,7 @@ function check(files: readonly string[], flags: CheckFlags): void {
   const read = readManifests(manifestFiles);
   const definitions = readManifests(readManifestFiles(crds));
   const problems = [...read.problems, ...definitions.problems];
-  const all = examineManifests({ ...read, problems }, { from, to, runtimeConfig }, definitions.manifests);
+  const all = manifestFindings({ ...read, problems }, { from, to, runtimeConfig }, definitions.manifests);
   const findings = withoutIgnored(all, ignore);
   if (read.manifests.length === 0 && all.length === 0)
     throw new CommandFailure(`${files.join(", ")}: there are no Kubernetes objects to check`, EXIT_NO_RESULT);

@@ -4,7 +4,7 @@ import { RELEASES } from "../../../objects/catalog/release.ts";
 import { openCatalog } from "../../../objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { Finding } from "../finding.ts";
-import { examineManifests } from "./examine.ts";
+import { manifestFindings } from "./examine.ts";
 import { apisOfKind, kubernetesKinds, minorOf } from "./known-apis.ts";
 import { readManifests } from "./read-manifests.ts";
 
@@ -15,7 +15,7 @@ interface How {
 }
 
 function findingsIn(text: string, { from, to = "1.37", runtimeConfig = "" }: How = {}): readonly Finding[] {
-  return examineManifests(readManifests([{ path: "a.yaml", text }]), {
+  return manifestFindings(readManifests([{ path: "a.yaml", text }]), {
     from: from === undefined ? undefined : minorOf(from),
     to: [to].flat().map(minorOf),
     runtimeConfig: runtimeConfig === "" ? EMPTY_RUNTIME_CONFIG : parseRuntimeConfig(runtimeConfig),

@@ -20,7 +20,7 @@ import { problemFinding, problemSubject } from "./read-problems.ts";
 import type { Manifest, ReadManifests } from "./read-manifests.ts";
 
 /** Findings about files come first, because they say what has not been checked. */
-export function examineManifests(
+export function manifestFindings(
   read: ReadManifests,
   releases: Releases,
   crds: readonly Manifest[] = [],

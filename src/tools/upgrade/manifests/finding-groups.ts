@@ -38,10 +38,9 @@ export class FindingGroups {
 
   /** In the order in which the first problem of each group was added. */
   findings(): readonly Finding[] {
-    return [...this.#groups.values()].map(({ problem: { key: _, ...problem }, count, subjects }) => ({
-      ...problem,
-      count,
-      subjects,
-    }));
+    return [...this.#groups.values()].map(({ problem, count, subjects }) => {
+      const { key: _key, ...finding } = problem;
+      return { ...finding, count, subjects };
+    });
   }
 }

@@ -35,7 +35,7 @@ const PROBLEMS: Readonly<Record<ReadProblem["id"], Omit<FoundProblem, "id">>> = 
 };
 
 /** Findings with these IDs mean that something could not be checked. */
-export function isReadFailure({ id }: Finding): boolean {
+export function isReadFailure({ id }: Pick<Finding, "id">): boolean {
   return id === "template" || id === "unreadable-file";
 }
 
