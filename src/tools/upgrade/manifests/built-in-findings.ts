@@ -1,4 +1,4 @@
-/** What an upgrade does to an API of Kubernetes: it removes, deprecates or adds it, or serves it only on request. */
+/** Findings about the APIs of Kubernetes: those that an upgrade removes, deprecates or adds, and those off by default. */
 import type { RuntimeConfig } from "../../../objects/catalog/runtime-config.ts";
 import type { FoundProblem } from "./finding-groups.ts";
 import { apisOfKind, findKnownApi, isAlpha, NEWEST_MINOR, releaseOf, type KnownApi } from "./known-apis.ts";
