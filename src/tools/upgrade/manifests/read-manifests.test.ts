@@ -47,7 +47,7 @@ describe("readManifests finds each object with the line on which its document be
       `${A}x:\n- y: [\n  a,\n]\n  z: ["it's", # no\n  b\n  ]\n---\n${B}`,
       ["A:1", "B:11"],
     ],
-    ["quoted text that is not indented", `${A}x:\n  y: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\n---\n${B}`, ["A:1", "B:11"]],
+    ["quoted text that is not indented", `${A}x:\n  t: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\n---\n${B}`, ["A:1", "B:11"]],
     [
       "an empty list",
       "apiVersion: v1\nkind: ConfigMapList\nitems: null\n---\nitems: []\nkind: List\napiVersion: v1\n",
@@ -61,8 +61,8 @@ describe("readManifests finds each object with the line on which its document be
 });
 
 test("readManifests keeps the values of text that is not indented", () => {
-  const text = `${A}x:\n  y: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\nl: [1,\n2]\n`;
-  expect(read(text).manifests[0]?.object).toMatchObject({ x: { y: "a it's\nb", z: "c d" }, l: [1, 2] });
+  const text = `${A}x:\n  t: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\nl: [1,\n2]\n`;
+  expect(read(text).manifests[0]?.object).toMatchObject({ x: { t: "a it's\nb", z: "c d" }, l: [1, 2] });
 });
 
 test("readManifests notes the source that Helm writes in a comment", () => {
