@@ -109,10 +109,9 @@ function bomb(): string {
 }
 
 describe("readManifests is bounded", () => {
-  test("for a long text, and for many unreadable documents", () => {
+  test("for a long text", () => {
     const text = JSON.stringify({ apiVersion: "v1", kind: "A", x: "x".repeat(20_000_000) });
     expect(kindsIn(text)).toEqual(["A:1"]);
-    expect(read("x: [\n---\n".repeat(150_000)).problems).toHaveLength(150_000);
   });
 
   test("by the number of documents", () => {
