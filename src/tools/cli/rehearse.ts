@@ -1,10 +1,9 @@
 /** `evenkeel rehearse`: plays an upgrade in virtual time and checks every response that a client receives. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { rehearsalHtml } from "../rehearsal/html.ts";
-import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
 import { runtimeConfigProblem } from "../rehearsal/path-apis.ts";
 import { planProblem, releasesBetween, type PlanOptions } from "../rehearsal/plan.ts";
 import type { Seed } from "../rehearsal/seed.ts";
@@ -13,9 +12,12 @@ import { rehearse, type OpenStage } from "../rehearsal/rehearse.ts";
 import type { FaultLevel } from "../rehearsal/report.ts";
 import { SUBJECTS, type RehearsalSubject } from "../rehearsal/subject.ts";
 import { rehearsalSummary } from "../rehearsal/summary.ts";
+import { readManifests, type Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { isReadFailure, problemSubject } from "../upgrade/manifests/read-problems.ts";
 import { CommandFailure } from "./failure.ts";
 import { count } from "./flags.ts";
 import { RehearsalProgress } from "./rehearse-progress.ts";
+import { readManifestFiles } from "./manifest-files.ts";
 import { openRealStage } from "./rehearse-real.ts";
 
 interface RehearseFlags {
@@ -47,7 +49,6 @@ const REAL: How = { minutes: 2, stepMsMin: 8_000, openStage: openRealStage };
 const SERVERS = 3;
 const FAILED = 1;
 const USAGE = 2;
-const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 const EXAMPLES = `
 This is a simulation of the API servers: no request is sent to a real cluster. The plan is played twice with the same
 seed: with kube-apiserver as kubeadm sets it up, and with the mixed version proxy (--subject evenkeel: with Evenkeel). A
@@ -182,29 +183,17 @@ function writeHtml(file: string, text: string): void {
 }
 
 function openManifests(directory: string): Manifest[] {
-  const read = readManifests(readFiles(directory));
-  if (typeof read === "string") throw new CommandFailure(read, USAGE);
-  if (read.length === 0) throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
-  return read;
-}
-
-/** Reads the files of a directory and its subdirectories, sorted by name. */
-function readFiles(directory: string): ManifestFile[] {
-  try {
-    const names = readdirSync(directory, { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.(ya?ml|json)$/i.test(name))
-      .sort();
-    if (names.length > MANIFESTS_MAX) throw new Error(`more than ${MANIFESTS_MAX} files`);
-    return names.flatMap((name) => {
-      const path = join(directory, name);
-      const about = statSync(path);
-      if (!about.isFile()) return [];
-      if (about.size > MANIFEST_BYTES_MAX) throw new Error(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes`);
-      return [{ path: name, text: readFileSync(path, "utf8") }];
-    });
-  } catch (thrown) {
-    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${reasonOf(thrown)}`, USAGE);
-  }
+  const files = readManifestFiles([directory]).map((file) => ({
+    ...file,
+    path: relative(directory, file.path) || file.path,
+  }));
+  const { manifests, problems } = readManifests(files);
+  const failure = problems.find(isReadFailure);
+  if (failure !== undefined)
+    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${problemSubject(failure).name}`, USAGE);
+  if (manifests.length === 0)
+    throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
+  return [...manifests];
 }
 
 function reasonOf(thrown: unknown): string {

@@ -2,7 +2,8 @@
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { customTargets } from "./custom-targets.ts";
 import type { Seed } from "./seed.ts";
-import { examineManifests, type Manifest } from "./manifests.ts";
+import type { Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { examineManifests } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";
 import { play } from "./play.ts";

@@ -1,7 +1,7 @@
 /** The report of a rehearsal: one value from which the terminal summary, the JSON output and the HTML page are made. */
 import { must } from "../../base/assert.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
-import type { ManifestReport } from "./manifests.ts";
+import { countRejected, type ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
 import type { SeedKind } from "./seed.ts";
 import { wordsOf, type RehearsalSubject } from "./subject.ts";
@@ -181,7 +181,7 @@ export function decideVerdict(
 ): Verdict {
   const [failure] = [judged, ...others].flatMap(({ failures }) => failures);
   if (failure !== undefined) return { isPass: false, sentence: `The rehearsal itself failed: ${failure}` };
-  const gone = manifests?.findings.filter(({ kind }) => kind === "vanishes").length ?? 0;
+  const gone = countRejected(manifests);
   const isPass = judged.wrong === 0 && gone === 0;
   const compared = others.map(({ subject, wrong, wrongByKind }) => {
     const tally = judged.wrong > 0 && wrong === 0 ? "0" : tallyText(wrongByKind);
