@@ -2,8 +2,9 @@
  * `evenkeel explain-route`: shows which server would serve a request and by which rule, without sending the request.
  */
 import { Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
+import { requestJson, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { isMinorVersion } from "../../cluster/peers/route.ts";
 import { alignColumns } from "./columns.ts";
 import { CommandFailure } from "./failure.ts";

@@ -1,9 +1,10 @@
 /** `evenkeel purge-namespace`: lists and removes the objects of a terminating namespace that no server serves. */
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { numberOrZero } from "./request-report.ts";
-import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
+import { requestJson, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
 
 interface PurgeFlags extends ServerFlags {

@@ -1,10 +1,12 @@
 /**
+import { printable } from "../../base/printable.ts";
  * Requests a report that takes a while to compute: the server streams its progress as lines of JSON, followed by the
  * report.
  */
 import { TransportError } from "../../client/transport.ts";
+import { printable } from "../../base/printable.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { requestServer, printable } from "./request-server.ts";
+import { requestServer } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
 import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
 

@@ -1,6 +1,7 @@
 /** Sends a command's request to a running server: finds the server and the credentials, and explains failures. */
 import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { KubeconfigError, readKubeconfigs, type KubeconfigConnection } from "../../client/kubeconfig.ts";
 import { createNodeTransport } from "../../client/node-transport.ts";
 import { readBody, TransportError, type ClientResponse } from "../../client/transport.ts";
@@ -142,9 +143,4 @@ function failureMessage(url: string, status: number, text: string): string {
 
 function notEvenkeel(url: string): string {
   return `${url} is not an Evenkeel server, or is older than this command`;
-}
-
-/** Replaces control characters: text from a server must not control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\u{fffd}");
 }

@@ -83,7 +83,7 @@ export function rollbackCheckText(report: JsonObject): string {
   const verdict =
     count === 0
       ? `A server of Kubernetes ${to} can read and serve all ${objects} objects.\n`
-      : `A server of Kubernetes ${to} could not read or would not serve ${count} of ${objects} objects.\n\n${findingsText(report, Infinity)}\n`;
+      : `A server of Kubernetes ${to} could not read or would not serve ${count} of ${objects} objects.\n\n${rollbackFindingsText(report, Infinity)}\n`;
   return verdict + brokenNotes(report) + surveyNotes(report);
 }
 
@@ -92,7 +92,7 @@ export function findingCount(report: JsonObject): number {
 }
 
 /** The findings as text: each reason with its objects, of which at most `namesMax` are named. */
-export function findingsText(report: JsonObject, namesMax: number): string {
+export function rollbackFindingsText(report: JsonObject, namesMax: number): string {
   let room = namesMax;
   return objectsAt(report, "findings")
     .map((finding) => {

@@ -1,8 +1,9 @@
 /** `evenkeel status`: shows the servers of a cluster from the view of one server. */
 import { Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { someOf } from "../../base/some-of.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
-import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
+import { requestJson, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ProgressLine } from "./progress-line.ts";
-import { findingsText, rollbackCheckPath, rollbackCheckText } from "./rollback-check.ts";
+import { rollbackFindingsText, rollbackCheckPath, rollbackCheckText } from "./rollback-check.ts";
 import { storedVersionsText } from "./stored-versions.ts";
 
 const CLAIMS = {
@@ -90,7 +90,7 @@ test("rollback-check lists objects by reason, and counts those that it does not 
       "",
     ].join("\n"),
   );
-  expect(findingsText({ findings: FINDINGS }, 1)).toContain("and 3 more\nit is not served:\n  1 more\n");
+  expect(rollbackFindingsText({ findings: FINDINGS }, 1)).toContain("and 3 more\nit is not served:\n  1 more\n");
 });
 
 test("rollback-check without findings prints one sentence, followed by the values that no release can decode", () => {

@@ -1,9 +1,10 @@
 /** `evenkeel stored-versions`: shows the stored versions of all objects, by resource. */
 import { Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { numberOrZero, requestReport } from "./request-report.ts";
-import { connectionOf, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
+import { connectionOf, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { alignColumns } from "./columns.ts";
 import { ProgressLine } from "./progress-line.ts";
 

@@ -1,7 +1,7 @@
 /** Probes a server over its own address: whether it is ready, and which peers it can proxy to. */
 import { Agent, request } from "node:https";
+import { printable } from "../../../base/printable.ts";
 import { isJsonObject, objectsAt, stringAt } from "../../../meta/json.ts";
-import { printable } from "../request-server.ts";
 import type { Backend } from "./load-balancer.ts";
 
 const RESPONSE_MS_MAX = 1_000;

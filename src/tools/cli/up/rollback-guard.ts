@@ -3,7 +3,7 @@ import { RELEASES } from "../../../objects/catalog/release.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { requestReport } from "../request-report.ts";
 import { CommandFailure } from "../failure.ts";
-import { findingCount, findingsText, rollbackCheckPath } from "../rollback-check.ts";
+import { findingCount, rollbackFindingsText, rollbackCheckPath } from "../rollback-check.ts";
 import type { Backend } from "./load-balancer.ts";
 import type { ServerSpec } from "./server-spec.ts";
 
@@ -67,6 +67,6 @@ function rejectionMessage(attempt: string, count: number, report: JsonObject): s
   const which = count === 1 ? "1 stored object" : `${count} stored objects`;
   return (
     `${attempt}, which could not read or would not serve ${which}. Nothing was changed; use --force to roll back anyway.\n` +
-    findingsText(report, NAMES_SHOWN_MAX).trimEnd()
+    rollbackFindingsText(report, NAMES_SHOWN_MAX).trimEnd()
   );
 }
