@@ -49,6 +49,8 @@ export interface ReadData {
   readonly newestTime?: string;
   /** What the reader should know about the data, in sentences. */
   readonly warnings: readonly string[];
+  /** What the source cannot show, as noun phrases. Absent if all stored data was read. */
+  readonly notKnown?: readonly string[];
 }
 
 /** Which release wrote the data. */
