@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { rehearsalHtml } from "./html.ts";
-import { escapeHtml, scriptJson } from "./html-text.ts";
+import { escapeHtml, scriptJson } from "../upgrade/report/html-text.ts";
 import type { ManifestFinding } from "./manifests.ts";
 import type { WrongResponse } from "./report.ts";
 import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";

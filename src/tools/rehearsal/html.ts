@@ -1,7 +1,9 @@
 /** Renders a report as one self-contained HTML page: it loads nothing, works without scripts, and embeds the report. */
 import { responsesChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
-import { escapeHtml, scriptJson } from "./html-text.ts";
-import { PAGE_SCRIPT, PAGE_STYLE } from "./html-page.ts";
+import { escapeHtml, scriptJson } from "../upgrade/report/html-text.ts";
+import { PAGE_SCRIPT, REHEARSAL_STYLE } from "./html-page.ts";
+import { BASE_STYLE } from "../upgrade/report/html-page.ts";
+import { htmlCell, htmlRow, htmlTable, longCell } from "../upgrade/report/html-table.ts";
 import type { ManifestReport } from "./manifests.ts";
 import { inWords, SERIES_KEYS, type RehearsalReport, type RunReport } from "./report.ts";
 import { durationText, minuteText } from "./times.ts";
@@ -18,7 +20,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>`,
     // An empty icon, because browsers would otherwise request a favicon.
-    `<link rel="icon" href="data:,"><style>${PAGE_STYLE}</style></head><body><main>`,
+    `<link rel="icon" href="data:,"><style>${BASE_STYLE}${REHEARSAL_STYLE}</style></head><body><main>`,
     `<h1>${escapeHtml(title)}</h1>`,
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
     settingsList(report),
@@ -56,13 +58,13 @@ function figures({ runs }: RehearsalReport): string {
   const keysOf = (read: (run: RunReport) => object): string[] =>
     [...new Set([runs.on, runs.off].flatMap((run) => Object.keys(read(run))))].sort();
   const row = (name: string, path: string, read: (run: RunReport) => number): string =>
-    tableRow(name, [figure(`runs.on.${path}`, read(runs.on)), figure(`runs.off.${path}`, read(runs.off))]);
+    htmlRow(name, [figure(`runs.on.${path}`, read(runs.on)), figure(`runs.off.${path}`, read(runs.off))]);
   const wrongOf = (run: RunReport, kind: string): number => (run.wrongByKind as Record<string, number>)[kind] ?? 0;
   const wait = ({ longestWait }: RunReport): string =>
     longestWait === null
       ? "<td>none</td>"
       : `<td title="${escapeHtml(`${longestWait.client} ${longestWait.request}`)}">${durationText(longestWait.ms)}</td>`;
-  return table(
+  return htmlTable(
     ["", "With", "Without"],
     [
       row("Responses", "answers", ({ answers }) => answers),
@@ -70,7 +72,7 @@ function figures({ runs }: RehearsalReport): string {
         row(`… ${status}`, `byStatus.${status}`, ({ byStatus }) => byStatus[status] ?? 0),
       ),
       row("No response", "unanswered", ({ unanswered }) => unanswered),
-      tableRow("Longest wait", [wait(runs.on), wait(runs.off)]),
+      htmlRow("Longest wait", [wait(runs.on), wait(runs.off)]),
       row("Wrong responses", "wrong", ({ wrong }) => wrong),
       ...keysOf(({ wrongByKind }) => wrongByKind).map((kind) =>
         row(`… ${inWords(kind)}`, `wrongByKind.${kind}`, (run) => wrongOf(run, kind)),
@@ -92,10 +94,10 @@ function routing({ runs, plan }: RehearsalReport): string {
         figure(`runs.${gate}.routing.${index}.${key}`, counts?.[key] ?? 0),
       );
     });
-    return tableRow(id, cells);
+    return htmlRow(id, cells);
   });
   const columns = ["served locally", "proxied", "503"];
-  return table(["", ...columns.map((name) => `With: ${name}`), ...columns.map((name) => `Without: ${name}`)], rows);
+  return htmlTable(["", ...columns.map((name) => `With: ${name}`), ...columns.map((name) => `Without: ${name}`)], rows);
 }
 
 function storage({ runs, plan, settings }: RehearsalReport): string {
@@ -106,30 +108,38 @@ function storage({ runs, plan, settings }: RehearsalReport): string {
 
 function manifestTable({ objects, findings }: ManifestReport): string {
   const rows = findings.map(({ kind, file, apiVersion, objectKind, name, sentence }) =>
-    tableRow(inWords(kind), [cell(file), cell(`${apiVersion} ${objectKind}`), longCell(name), cell(sentence)]),
+    htmlRow(inWords(kind), [
+      htmlCell(file),
+      htmlCell(`${apiVersion} ${objectKind}`),
+      longCell(name),
+      htmlCell(sentence),
+    ]),
   );
   const intro = `<p><span data-figure="manifests.objects">${objects}</span> objects.</p>`;
-  return intro + (rows.length === 0 ? "" : table(["", "File", "API", "Name", ""], rows));
+  return intro + (rows.length === 0 ? "" : htmlTable(["", "File", "API", "Name", ""], rows));
 }
 
 function wrongTable(run: RunReport): string {
   const { firstWrong, wrong } = run;
   if (wrong === 0) return `<p>${titleOf(run)}: none.</p>`;
   const rows = firstWrong.map(({ atMs, kind, client, server, request, said, right }) =>
-    tableRow(minuteText(atMs), [...[inWords(kind), client, server].map(cell), ...[request, said, right].map(longCell)]),
+    htmlRow(minuteText(atMs), [
+      ...[inWords(kind), client, server].map(htmlCell),
+      ...[request, said, right].map(longCell),
+    ]),
   );
   const summary = `${titleOf(run)}: ${wrong}; the first ${firstWrong.length} are shown`;
   const head = ["Time", "Kind", "Client", "Server", "Request", "Observed", "Why it is wrong"];
-  return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${table(head, rows)}</details>`;
+  return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
 function stepTable({ runs, settings }: RehearsalReport): string {
   const { steps, faults } = runs[settings.gate];
   const rows = steps.map(({ serverId, from, to, stoppedAtMs, readyAtMs }) =>
-    tableRow(minuteText(stoppedAtMs), [
-      cell(serverId),
-      cell(`${from} to ${to}`),
-      cell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
+    htmlRow(minuteText(stoppedAtMs), [
+      htmlCell(serverId),
+      htmlCell(`${from} to ${to}`),
+      htmlCell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
     ]),
   );
   const reported = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
@@ -137,28 +147,10 @@ function stepTable({ runs, settings }: RehearsalReport): string {
     reported.length === 0
       ? ""
       : `<details><summary>Faults: ${reported.length}</summary><ul>${reported.join("")}</ul></details>`;
-  return table(["Stopped", "Server", "Release", ""], rows) + list;
+  return htmlTable(["Stopped", "Server", "Release", ""], rows) + list;
 }
 
 function legend(): string {
   const items = SERIES_KEYS.map((key) => `<li><span class="swatch ${key}"></span>${SERIES_NAMES[key]}</li>`);
   return `<ul class="legend">${items.join("")}<li><span class="swatch step"></span>a server is down</li></ul>`;
-}
-
-function table(head: readonly string[], rows: readonly string[]): string {
-  const cells = head.map((name) => `<th scope="col">${escapeHtml(name)}</th>`);
-  return `<div class="wide"><table><thead><tr>${cells.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
-}
-
-function tableRow(name: string, cells: readonly string[]): string {
-  return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>`;
-}
-
-/** A cell that may wrap anywhere, because requests and messages can contain long words. */
-function longCell(text: string): string {
-  return `<td class="long">${escapeHtml(text)}</td>`;
-}
-
-function cell(text: string): string {
-  return `<td>${escapeHtml(text)}</td>`;
 }

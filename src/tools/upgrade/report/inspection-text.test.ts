@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sampleFinding, sampleInspection } from "../../../../test/testing/tools/upgrade/sample-inspection.ts";
+import { poison, sampleFinding, sampleInspection } from "../../../../test/testing/tools/upgrade/sample-inspection.ts";
 import { inspectionText } from "./inspection-text.ts";
 
 const ESCAPE = "\u001b";
@@ -63,9 +63,7 @@ describe("inspectionText", () => {
   });
 
   test("passes no control character of the cluster to the terminal", () => {
-    const sample = sampleInspection();
-    const poisoned = poison(sample) as typeof sample;
-    const text = inspectionText(poisoned, { listsUnreadable: true });
+    const text = inspectionText(poison(sampleInspection(), HOSTILE), { listsUnreadable: true });
     expect(text).toContain("\u{fffd}[2J");
     expect([...text.matchAll(/[\p{Cc}\p{Bidi_Control}]/gu)].every(([character]) => character === "\n")).toBe(true);
   });
@@ -89,12 +87,3 @@ describe("inspectionText", () => {
     expect(text).toMatch(/and 72 more resources +72,000\n/);
   });
 });
-
-/** Appends the hostile text to each string, except the constants of the type. */
-function poison(value: unknown): unknown {
-  if (typeof value === "string")
-    return ["error", "warning", "info", "built-in", "custom"].includes(value) ? value : `${value}${HOSTILE}`;
-  if (Array.isArray(value)) return value.map(poison);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, poison(inner)]));
-}

@@ -9,7 +9,7 @@ import type { Finding } from "../finding.ts";
 import type { EncodingTally, Inspection, ResourceTally } from "../inspect/inspection.ts";
 import { findingsText } from "./findings-text.ts";
 import { bytesText, counted, countText } from "./quantities.ts";
-import { resourceTitle, versionsText } from "./tallies.ts";
+import { encryptionKeyTitle, resourceTitle, versionsText } from "./tallies.ts";
 import { verdictOf } from "./verdict.ts";
 
 export interface InspectionTextOptions {
@@ -137,11 +137,11 @@ function managerRows({ managers }: Inspection): string[][] {
 }
 
 function encryptionRows({ encryption }: Inspection): string[][] {
-  return encryption.keys.map(({ provider, version, key, resources, values, status, isWriter }) => [
-    [provider, version, key].filter((part) => part !== "").join(":"),
-    counted(values, "value"),
-    isWriter ? `${status}, writes` : status,
-    resources.join(", "),
+  return encryption.keys.map((key) => [
+    encryptionKeyTitle(key),
+    counted(key.values, "value"),
+    key.isWriter ? `${key.status}, encrypts new values` : key.status,
+    key.resources.join(", "),
   ]);
 }
 

@@ -1,5 +1,5 @@
 /** Names and lists that the text and the page of an inspection have in common. */
-import { OTHERS, type ResourceTally } from "../inspect/inspection.ts";
+import { OTHERS, type EncryptionKeyTally, type ResourceTally } from "../inspect/inspection.ts";
 import { countText } from "./quantities.ts";
 
 /** For example "deployments.apps", as kubectl names resources. */
@@ -14,4 +14,9 @@ export function versionsText({ group, versions }: Pick<ResourceTally, "group" | 
   const [first] = versions;
   if (first !== undefined && versions.length === 1) return short(first.apiVersion);
   return versions.map(({ apiVersion, objects }) => `${short(apiVersion)} ${countText(objects)}`).join(", ");
+}
+
+/** For example "aescbc:v1:key1", as the prefix of the stored values. */
+export function encryptionKeyTitle({ provider, version, key }: EncryptionKeyTally): string {
+  return [provider, version, key].filter((part) => part !== "").join(":");
 }

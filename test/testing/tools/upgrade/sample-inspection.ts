@@ -172,3 +172,17 @@ export function sampleInspection(more: Partial<Inspection> = {}): Inspection {
     ...more,
   };
 }
+
+/** The constants of the type, on which the reports decide. */
+const CONSTANTS = new Set<unknown>(["error", "warning", "info", "built-in", "custom", "unknown"]);
+
+/** Appends the hostile text to each string of the inspection that is not a constant of its type. */
+export function poison(inspection: Inspection, text: string): Inspection {
+  const poisoned = (value: unknown): unknown => {
+    if (typeof value === "string") return CONSTANTS.has(value) ? value : value + text;
+    if (Array.isArray(value)) return value.map(poisoned);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, poisoned(inner)]));
+  };
+  return poisoned(inspection) as Inspection;
+}
