@@ -1,0 +1,16 @@
+/** Stored data from kine's SQLite database, in which k3s keeps a cluster without etcd. */
+import { openKineFile } from "../../../storage/kine-file/kine-file.ts";
+import type { StoredData } from "../stored-data.ts";
+import { asStoredData } from "./as-stored-data.ts";
+
+/** Rejects with a `StoredDataError`. */
+export async function openKine(path: string): Promise<StoredData> {
+  const file = await asStoredData(path, () => openKineFile(path));
+  return {
+    source: `k3s database ${path}`,
+    revision: file.revision,
+    warnings: [],
+    walk: (options, visit) => asStoredData(path, () => file.walk(options, visit)),
+    close: async () => file.close(),
+  };
+}
