@@ -1,4 +1,7 @@
-/** Makes text from servers and files safe to print: control characters could otherwise change what a terminal shows. */
+/**
+ * Makes text from servers and files safe to print: control characters could otherwise change what a terminal shows, and
+ * characters that change the direction of text could make it look like another text.
+ */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "\u{fffd}");
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\u{fffd}");
 }

@@ -6,7 +6,7 @@ import { printable } from "../../base/printable.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { requestJson, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { isMinorVersion } from "../../cluster/peers/route.ts";
-import { alignColumns } from "./columns.ts";
+import { alignColumns } from "../../base/columns.ts";
 import { CommandFailure } from "./failure.ts";
 
 interface ExplainFlags extends ServerFlags {

@@ -59,7 +59,7 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Ku
   };
   if (server !== undefined && kubeconfig === undefined && context === undefined)
     return { url: server, ...given, ...(token === undefined ? {} : { token }) };
-  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), context);
+  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), flags);
   // A server evaluates a certificate before a token, so the certificate is dropped if a token is given.
   if (token !== undefined) return { ...read, ...given, token };
   return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
@@ -72,9 +72,12 @@ function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): 
   return dataDir === undefined && listed.length > 0 ? listed : [join(dataDir ?? DATA_DIR, "kubeconfig")];
 }
 
-function fromKubeconfigs(files: readonly string[], context: string | undefined): KubeconfigConnection {
+function fromKubeconfigs(
+  files: readonly string[],
+  { context, token, caFile }: Pick<ServerFlags, "context" | "token" | "caFile">,
+): KubeconfigConnection {
   try {
-    return readKubeconfigs(files, context);
+    return readKubeconfigs(files, context, { hasToken: token !== undefined, hasCa: caFile !== undefined });
   } catch (thrown) {
     if (thrown instanceof KubeconfigError) throw new CommandFailure(thrown.message, 1);
     throw thrown;
@@ -109,7 +112,7 @@ export async function requestServer<T>(
     throw new CommandFailure(failureMessage(url, response.status, await readText(response.body)), 1);
   } catch (thrown) {
     if (thrown instanceof CommandFailure) throw thrown;
-    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, timeoutMs), 1);
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachableMessage(url, thrown, timeoutMs), 1);
     const { message } = thrown as Error;
     throw new CommandFailure(`the certificates for ${url} cannot be used: ${message}`, 1);
   }
@@ -119,7 +122,7 @@ async function readText(body: ClientResponse["body"]): Promise<string> {
   return Buffer.from(await readBody(body, RESPONSE_BYTES_MAX)).toString("utf8");
 }
 
-function unreachable(url: string, error: TransportError, timeoutMs: number): string {
+export function unreachableMessage(url: string, error: TransportError, timeoutMs: number): string {
   if (error.failure === "aborted") return `${url} did not respond within ${timeoutMs / 1000} s`;
   const code = codeOf(error.cause);
   if (/CERT|SIGNATURE|ISSUER/.test(code))

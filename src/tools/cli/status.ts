@@ -4,7 +4,7 @@ import { printable } from "../../base/printable.ts";
 import { someOf } from "../../base/some-of.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import { requestJson, withServerFlags, type ServerFlags } from "./request-server.ts";
-import { alignColumns } from "./columns.ts";
+import { alignColumns } from "../../base/columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
 /** Exit code if the cluster is not complete: see `isComplete`. */

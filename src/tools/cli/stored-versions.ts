@@ -5,7 +5,7 @@ import { formatGroupResource } from "../../meta/group-version.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { numberOrZero, requestReport } from "./request-report.ts";
 import { connectionOf, withServerFlags, type ServerFlags } from "./request-server.ts";
-import { alignColumns } from "./columns.ts";
+import { alignColumns } from "../../base/columns.ts";
 import { ProgressLine } from "./progress-line.ts";
 
 const TARGET = "/evenkeel/v1/stored-versions";

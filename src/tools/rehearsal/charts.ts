@@ -1,5 +1,5 @@
 /** The charts of a report as SVG, drawn only from the figures of the report. */
-import { escapeHtml } from "./html-text.ts";
+import { escapeHtml } from "../upgrade/report/html-text.ts";
 import type { UpgradePlan } from "./plan.ts";
 import type { RunReport, SeriesKey, StorageLane, StoragePoint } from "./report.ts";
 import { wordsOf } from "./subject.ts";

@@ -1,22 +1,13 @@
-/** Style and script of the report page. The script adds a search field that filters long tables. */
-export const PAGE_STYLE = `
-:root { color-scheme: light dark; --ink: #1b2530; --soft: #5b6875; --line: #d5dbe1; --paper: #fff; --band: #f1f4f7; --band2: #e6ebf0;
-  --ok: #7fa8c9; --notFound: #d9b44a; --unavailable: #b07cc6; --other: #9aa5af; --wrong: #c62f2f; --step: #5b687566; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ee; --soft: #9fabb6; --line: #3a444e; --paper: #14191f; --band: #1b222a; --band2: #232c35; } }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .5rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 0; }
-.verdict { padding: .6rem .9rem; border-left: 5px solid; border-radius: 3px; background: var(--band); font-weight: 600; }
-.verdict.pass { border-color: #2f8f4e; } .verdict.fail { border-color: var(--wrong); }
+/**
+ * Style and script of the report page, which also has the BASE_STYLE of all report pages. The script adds a search field
+ * that filters long tables.
+ */
+export const REHEARSAL_STYLE = `
+:root { --ok: #7fa8c9; --notFound: #d9b44a; --unavailable: #b07cc6; --other: #9aa5af; --step: #5b687566; }
 pre { background: var(--band); padding: .6rem .9rem; border-radius: 3px; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
-dl { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: .75rem 0; } dt { color: var(--soft); } dd { margin: 0 0 0 -1rem; font-weight: 600; }
+p.long { overflow-wrap: anywhere; }
 dl.kinds { display: block; } dl.kinds div { margin: .4rem 0; } dl.kinds dt { color: inherit; font-weight: 600; display: inline; }
 dl.kinds dd { display: inline; margin: 0; font-weight: 400; } dl.kinds dt::after { content: ": "; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
-th, td { padding: .2rem .7rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-p.long { overflow-wrap: anywhere; } td.long { overflow-wrap: anywhere; min-width: 9rem; }
-thead th { color: var(--soft); font-weight: 500; } tbody th { font-weight: 500; white-space: nowrap; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
 svg { display: block; width: 100%; height: auto; } svg text { font: 10px system-ui, sans-serif; fill: var(--soft); }
 svg text.in { fill: #10161c; } .band { fill: var(--band); } .band.odd { fill: var(--band2); } .step { fill: var(--step); } .axis { stroke: var(--line); }
 .bar.ok { fill: var(--ok); } .bar.notFound { fill: var(--notFound); } .bar.unavailable { fill: var(--unavailable); } .bar.other { fill: var(--other); }
@@ -26,7 +17,7 @@ svg text.in { fill: #10161c; } .band { fill: var(--band); } .band.odd { fill: va
 .swatch { display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; border-radius: 2px; }
 .swatch.ok { background: var(--ok); } .swatch.notFound { background: var(--notFound); } .swatch.unavailable { background: var(--unavailable); }
 .swatch.other { background: var(--other); } .swatch.wrong { background: var(--wrong); } .swatch.step { background: var(--step); }
-summary { cursor: pointer; font-weight: 600; } input { font: inherit; margin: .5rem 0; padding: .2rem .5rem; width: 20rem; max-width: 100%; }
+input { font: inherit; margin: .5rem 0; padding: .2rem .5rem; width: 20rem; max-width: 100%; }
 @media (max-width: 640px) {
   main { padding: 1rem; } .chart svg { min-width: 44rem; } svg text { font-size: 13px; }
   tbody th { white-space: normal; overflow-wrap: anywhere; }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { rehearsalHtml } from "./html.ts";
-import { escapeHtml, scriptJson } from "./html-text.ts";
+import { escapeHtml, scriptJson } from "../upgrade/report/html-text.ts";
 import type { ManifestFinding } from "./manifests.ts";
 import { inWords, type WrongResponse } from "./report.ts";
 import { WRONG_KINDS } from "./wrong-kinds.ts";

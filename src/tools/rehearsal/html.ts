@@ -2,8 +2,10 @@
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { commandText } from "./command-text.ts";
 import { responsesChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
-import { escapeHtml, scriptJson } from "./html-text.ts";
-import { PAGE_SCRIPT, PAGE_STYLE } from "./html-page.ts";
+import { escapeHtml, scriptJson } from "../upgrade/report/html-text.ts";
+import { PAGE_SCRIPT, REHEARSAL_STYLE } from "./html-page.ts";
+import { BASE_STYLE } from "../upgrade/report/html-page.ts";
+import { htmlCell, htmlRow, htmlTable, labeledCells, longCell } from "../upgrade/report/html-table.ts";
 import type { ManifestReport } from "./manifests.ts";
 import { inWords, judgedRun, SERIES_KEYS, type RehearsalReport, type RunReport } from "./report.ts";
 import { isKubernetes, wordsOf } from "./subject.ts";
@@ -22,7 +24,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title>`,
     // An empty icon, because browsers would otherwise request a favicon.
-    `<link rel="icon" href="data:,"><style>${PAGE_STYLE}</style></head><body><main>`,
+    `<link rel="icon" href="data:,"><style>${BASE_STYLE}${REHEARSAL_STYLE}</style></head><body><main>`,
     `<h1>${escapeHtml(title)}</h1>`,
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
     aboutText(report),
@@ -65,7 +67,7 @@ function clusterText({ cluster, runs }: RehearsalReport): string {
   if (cluster === null) return "";
   const { source, kinds, notPlayed, runtimeConfig } = cluster;
   const rows = kinds.map(({ count, ...kind }, index) =>
-    tableRow(formatGroupResource(kind), [figure(`cluster.kinds.${index}.count`, count)]),
+    htmlRow(formatGroupResource(kind), [figure(`cluster.kinds.${index}.count`, count)]),
   );
   const flags = runtimeConfig.length === 0 ? [] : [`The servers have --runtime-config=${runtimeConfig.join(",")}.`];
   const missing = notPlayed.length === 0 ? [] : [`Clients did not use ${notPlayed.join(", ")}.`];
@@ -74,7 +76,7 @@ function clusterText({ cluster, runs }: RehearsalReport): string {
   );
   return (
     `<h2>Your cluster</h2><p class="long">${escapeHtml(`Played with the ${source}.`)}</p>${notes.join("")}` +
-    `<details><summary>Kinds in use: ${kinds.length}</summary>${table(["", "Objects"], rows)}</details>`
+    `<details><summary>Kinds in use: ${kinds.length}</summary>${htmlTable(["", "Objects"], rows)}</details>`
   );
 }
 
@@ -109,7 +111,7 @@ function figures({ runs }: RehearsalReport): string {
   const keysOf = (read: (run: RunReport) => object): string[] =>
     [...new Set(runs.flatMap((run) => Object.keys(read(run))))].sort();
   const row = (name: string, path: string, read: (run: RunReport) => number): string =>
-    tableRow(
+    htmlRow(
       name,
       runs.map((run, index) => figure(`runs.${index}.${path}`, read(run))),
     );
@@ -118,7 +120,7 @@ function figures({ runs }: RehearsalReport): string {
     longestWait === null
       ? `<td class="number">none</td>`
       : `<td class="number" title="${escapeHtml(`${longestWait.client} ${longestWait.request}`)}">${durationText(longestWait.ms)}</td>`;
-  return table(
+  return htmlTable(
     ["", ...runs.map(({ subject }) => wordsOf(subject).column)],
     [
       row("Responses", "answers", ({ answers }) => answers),
@@ -126,7 +128,7 @@ function figures({ runs }: RehearsalReport): string {
         row(`… ${status}`, `byStatus.${status}`, ({ byStatus }) => byStatus[status] ?? 0),
       ),
       row("No response", "unanswered", ({ unanswered }) => unanswered),
-      tableRow("Longest wait", runs.map(wait)),
+      htmlRow("Longest wait", runs.map(wait)),
       row("Wrong responses", "wrong", ({ wrong }) => wrong),
       ...keysOf(({ wrongByKind }) => wrongByKind).map((kind) =>
         row(`… ${inWords(kind)}`, `wrongByKind.${kind}`, (run) => wrongOf(run, kind)),
@@ -149,9 +151,9 @@ function routing({ runs, plan }: RehearsalReport): string {
     const cells = runs.flatMap((run, number) =>
       keys.map((key) => figure(`runs.${number}.routing.${index}.${key}`, run.routing[index]?.[key] ?? 0)),
     );
-    return tableRow(id, labeled(head, cells));
+    return htmlRow(id, labeledCells(head, cells));
   });
-  return table(head, rows, "cards");
+  return htmlTable(head, rows, "cards");
 }
 
 function storage(report: RehearsalReport): string {
@@ -165,35 +167,43 @@ const WRONG_HEAD = ["Time", "Kind", "Client", "Server", "Request", "Observed", "
 
 function manifestTable({ objects, findings }: ManifestReport): string {
   const rows = findings.map(({ kind, file, apiVersion, objectKind, name, sentence }) =>
-    tableRow(
+    htmlRow(
       inWords(kind),
-      labeled(MANIFEST_HEAD, [longCell(file), longCell(`${apiVersion} ${objectKind}`), longCell(name), cell(sentence)]),
+      labeledCells(MANIFEST_HEAD, [
+        longCell(file),
+        longCell(`${apiVersion} ${objectKind}`),
+        longCell(name),
+        htmlCell(sentence),
+      ]),
     ),
   );
   const intro = `<p><span data-figure="manifests.objects">${objects}</span> objects.</p>`;
-  return intro + (rows.length === 0 ? "" : table(MANIFEST_HEAD, rows, "cards"));
+  return intro + (rows.length === 0 ? "" : htmlTable(MANIFEST_HEAD, rows, "cards"));
 }
 
 function wrongTable(run: RunReport): string {
   const { firstWrong, wrong } = run;
   if (wrong === 0) return `<p>${titleOf(run)}: none.</p>`;
   const rows = firstWrong.map(({ atMs, kind, client, server, request, said, right }) =>
-    tableRow(
+    htmlRow(
       minuteText(atMs),
-      labeled(WRONG_HEAD, [...[inWords(kind), client, server].map(cell), ...[request, said, right].map(longCell)]),
+      labeledCells(WRONG_HEAD, [
+        ...[inWords(kind), client, server].map(htmlCell),
+        ...[request, said, right].map(longCell),
+      ]),
     ),
   );
   const summary = `${titleOf(run)}: ${wrong}; the first ${firstWrong.length} are shown`;
-  return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${table(WRONG_HEAD, rows, "cards")}</details>`;
+  return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${htmlTable(WRONG_HEAD, rows, "cards")}</details>`;
 }
 
 function stepTable(report: RehearsalReport): string {
   const { steps, faults } = judgedRun(report);
   const rows = steps.map(({ serverId, from, to, stoppedAtMs, readyAtMs }) =>
-    tableRow(minuteText(stoppedAtMs), [
-      cell(serverId),
-      cell(`${from} to ${to}`),
-      cell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
+    htmlRow(minuteText(stoppedAtMs), [
+      htmlCell(serverId),
+      htmlCell(`${from} to ${to}`),
+      htmlCell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
     ]),
   );
   const reported = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
@@ -201,34 +211,10 @@ function stepTable(report: RehearsalReport): string {
     reported.length === 0
       ? ""
       : `<details><summary>Faults: ${reported.length}</summary><ul>${reported.join("")}</ul></details>`;
-  return table(["Stopped", "Server", "Release", ""], rows) + list;
+  return htmlTable(["Stopped", "Server", "Release", ""], rows) + list;
 }
 
 function legend(): string {
   const items = SERIES_KEYS.map((key) => `<li><span class="swatch ${key}"></span>${SERIES_NAMES[key]}</li>`);
   return `<ul class="legend">${items.join("")}<li><span class="swatch step"></span>a server is down</li></ul>`;
-}
-
-/** A table of the class "cards" shows each row as a list on a narrow screen. */
-function table(head: readonly string[], rows: readonly string[], kind: "plain" | "cards" = "plain"): string {
-  const cells = head.map((name) => `<th scope="col">${escapeHtml(name)}</th>`);
-  return `<div class="wide"><table class="${kind}"><thead><tr>${cells.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
-}
-
-function tableRow(name: string, cells: readonly string[]): string {
-  return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>`;
-}
-
-/** Adds the heading of its column to each cell, for screens on which the head of the table is not shown. */
-function labeled([, ...labels]: readonly string[], cells: readonly string[]): string[] {
-  return cells.map((one, index) => one.replace("<td", `<td data-label="${escapeHtml(labels[index] ?? "")}"`));
-}
-
-/** A cell that may wrap anywhere, because requests and messages can contain long words. */
-function longCell(text: string): string {
-  return `<td class="long">${escapeHtml(text)}</td>`;
-}
-
-function cell(text: string): string {
-  return `<td>${escapeHtml(text)}</td>`;
 }

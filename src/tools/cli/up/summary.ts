@@ -1,7 +1,7 @@
 /** The summary of a running cluster, for users and for scripts. */
 import { someOf } from "../../../base/some-of.ts";
 import type { ServerInfo } from "./cluster.ts";
-import { alignColumns } from "../columns.ts";
+import { alignColumns } from "../../../base/columns.ts";
 import type { LoadBalancerCounts } from "./load-balancer.ts";
 import { Skew, type Difference } from "./skew.ts";
 

@@ -27,7 +27,7 @@ import { largestObjects, managerTallies, resourceTallies } from "./tallies.ts";
 export interface InspectOptions {
   /** Undefined to detect it from the data. */
   readonly from?: ReleaseName | undefined;
-  /** Every release between `from` and the last of these is considered. */
+  /** Every release between `from` and the last of these is considered; if it is empty, the release after `from`. */
   readonly to: readonly ReleaseName[];
   /** The key prefix of the API server, "/registry/" by default. */
   readonly prefix?: string;

@@ -49,6 +49,8 @@ interface ReadData {
   readonly newestTime?: string;
   /** Facts about the data that the reader should know, in sentences. */
   readonly warnings: readonly string[];
+  /** What the source cannot show, as noun phrases. Absent if all stored data was read. */
+  readonly notKnown?: readonly string[];
 }
 
 /** Which release wrote the data. */
@@ -101,7 +103,7 @@ export interface ResourceTally {
 }
 
 /** How the values are stored. `encrypted` counts every encrypted value, decrypted or not. */
-interface EncodingTally {
+export interface EncodingTally {
   readonly json: number;
   readonly protobuf: number;
   readonly encrypted: number;
@@ -242,7 +244,7 @@ export interface IdentityLeaseState {
   readonly state: "live" | "expired" | "never-renewed";
 }
 
-interface NamespaceTally {
+export interface NamespaceTally {
   readonly namespaces: number;
   readonly terminating: readonly TerminatingNamespace[];
   /** Namespaces that do not exist although objects are in them. */

@@ -55,8 +55,8 @@ export function widestCatalog(release: ReleaseName, emulation?: Emulation): Cata
 }
 
 /**
- * The releases after `from` up to the last target; only the targets if `from` is unknown or newer. If the servers
- * emulate `from`, the first hop is that of their binary without emulation.
+ * The releases after `from` up to the last target, or only the next one if there is no target; only the targets if
+ * `from` is unknown or newer. If the servers emulate `from`, the first hop is that of their binary without emulation.
  */
 export function hopsBetween(
   from: ReleaseName | undefined,
@@ -65,9 +65,9 @@ export function hopsBetween(
 ): readonly ReleaseName[] {
   const targets = RELEASES.filter((release) => to.includes(release));
   const last = targets.at(-1);
-  if (from === undefined || last === undefined) return targets;
+  if (from === undefined) return targets;
   const first = binary === undefined ? RELEASES.indexOf(from) + 1 : RELEASES.indexOf(binary);
-  const hops = RELEASES.slice(first, RELEASES.indexOf(last) + 1);
+  const hops = RELEASES.slice(first, last === undefined ? first + 1 : RELEASES.indexOf(last) + 1);
   return hops.length > 0 ? hops : targets.filter((release) => release !== from);
 }
 
