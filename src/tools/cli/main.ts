@@ -11,6 +11,7 @@ import { argumentProblems } from "./kube-flags/argument-problems.ts";
 import { REMOVED_FLAGS } from "./kube-flags/flag-table.ts";
 import { fromGoArguments } from "./kube-flags/go-arguments.ts";
 import { arityIn } from "./kube-flags/kube-options.ts";
+import { inspectCommand } from "./inspect.ts";
 import { purgeNamespaceCommand } from "./purge-namespace.ts";
 import { rehearseCommand } from "./rehearse.ts";
 import { rollbackCheckCommand } from "./rollback-check.ts";
@@ -41,6 +42,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(storedVersionsCommand()))
     .addCommand(exitOverridden(rollbackCheckCommand()))
     .addCommand(exitOverridden(purgeNamespaceCommand()))
+    .addCommand(exitOverridden(inspectCommand(VERSION)))
     .addCommand(exitOverridden(rehearseCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));

@@ -13,17 +13,21 @@ export interface Terminal {
 export class ProgressLine {
   readonly #terminal: Terminal;
   #isShown = false;
+  #last = "";
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
 
-  show({ done, total }: ReportProgress): void {
+  /** `what`: for example "read", instead of the number of keys. */
+  show({ done, total }: ReportProgress, what = `of ${total} keys`): void {
     if (this.#terminal.isTTY !== true || total < KEYS_SHOWN_MIN) return;
-    this.#isShown = true;
     const share = Math.min(1, Math.max(0, done / total));
     const bar = "#".repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, ".");
-    this.#terminal.write(`\r[${bar}] ${Math.floor(share * 100)}% of ${total} keys`);
+    const line = `[${bar}] ${Math.floor(share * 100)}% ${what}`;
+    if (this.#isShown && line === this.#last) return;
+    [this.#isShown, this.#last] = [true, line];
+    this.#terminal.write(`\r${line}\u001b[K`);
   }
 
   clear(): void {

@@ -119,7 +119,7 @@ async function readText(body: ClientResponse["body"]): Promise<string> {
   return Buffer.from(await readBody(body, RESPONSE_BYTES_MAX)).toString("utf8");
 }
 
-function unreachable(url: string, error: TransportError, timeoutMs: number): string {
+export function unreachable(url: string, error: TransportError, timeoutMs: number): string {
   if (error.failure === "aborted") return `${url} did not respond within ${timeoutMs / 1000} s`;
   const code = codeOf(error.cause);
   if (/CERT|SIGNATURE|ISSUER/.test(code))

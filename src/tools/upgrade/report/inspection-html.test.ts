@@ -54,10 +54,10 @@ describe("inspectionHtml", () => {
     expect(inspectionHtml(sampleInspection({ customResources: [] }), OPTIONS)).not.toContain(`id="crds"`);
   });
 
-  test("marks a report from the API as the smaller answer", () => {
+  test("marks a report from the API as limited", () => {
     const { read } = sampleInspection();
     const html = inspectionHtml(sampleInspection({ read: { ...read, notKnown: ["<b>sizes</b>"] } }), OPTIONS);
-    expect(html).toContain("This is the smaller answer");
+    expect(html).toContain("This is a limited report");
     expect(html).toContain("<li>&lt;b&gt;sizes&lt;/b&gt;</li>");
   });
 });

@@ -45,7 +45,7 @@ export function inspectionHtml(inspection: Inspection, options: InspectionHtmlOp
     `<h1>${shown(title)}</h1>`,
     `<p class="verdict ${mustFix > 0 ? "fail" : "pass"}">${shown(sentence)}</p>`,
     facts(inspection),
-    smallerAnswer(inspection),
+    limits(inspection),
     `<nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${escapeHtml(name)}</a></li>`).join("")}</ul></nav>`,
     ...sections.map(({ id, title: name, markup }) => `<h2 id="${id}">${escapeHtml(name)}</h2>${markup}`),
     `<footer>${shown(options.writtenBy)}</footer></main></body></html>\n`,
@@ -86,10 +86,10 @@ function facts({ read, from, hops, namespaces }: Inspection): string {
   return `<dl class="facts">${items.join("")}</dl>`;
 }
 
-function smallerAnswer({ read: { notKnown } }: Inspection): string {
+function limits({ read: { notKnown } }: Inspection): string {
   if (notKnown === undefined) return "";
   const items = notKnown.map((item) => `<li>${shown(item)}</li>`).join("");
-  return `<div class="smaller"><p>This is the smaller answer, because the API does not show how objects are stored. Not known:</p><ul>${items}</ul></div>`;
+  return `<div class="limits"><p>This is a limited report, because the API does not show how objects are stored. Not known:</p><ul>${items}</ul></div>`;
 }
 
 function findingsSection({ findings }: Inspection, { ignored }: InspectionHtmlOptions): PageSection {

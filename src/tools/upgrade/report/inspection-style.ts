@@ -5,7 +5,7 @@ export const INSPECTION_STYLE = `
 h1, h3, p, li, dd { overflow-wrap: anywhere; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; } dl.facts dd { margin: 0; font-weight: 400; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0; } a { color: inherit; }
-.smaller { padding: .6rem .9rem; background: var(--band); border-radius: 3px; } .smaller p { margin: 0; } .smaller ul { margin: .25rem 0 0; }
+.limits { padding: .6rem .9rem; background: var(--band); border-radius: 3px; } .limits p { margin: 0; } .limits ul { margin: .25rem 0 0; }
 article { border-left: 5px solid var(--line); padding: 0 0 0 .9rem; margin: 1.25rem 0; break-inside: avoid; } article h3 { margin: 0; }
 article p, article ul, article ol { margin: .25rem 0; } article ol, article ul { padding-left: 1.5rem; }
 article.error { border-color: var(--error); } article.warning { border-color: var(--warning); } article.info { border-color: var(--info); }

@@ -52,13 +52,13 @@ describe("inspectionText", () => {
     );
   });
 
-  test("marks a report from the API as the smaller answer, with the list of facts that are not known", () => {
+  test("marks a report from the API as limited, with the list of facts that are not known", () => {
     const { read } = sampleInspection();
     const text = inspectionText(
       sampleInspection({ read: { ...read, notKnown: ["the version in which each object is stored"] }, findings: [] }),
     );
     expect(text).toContain("the API shows nothing that must be fixed first");
-    expect(text).toContain("This is the smaller answer");
+    expect(text).toContain("This is a limited report");
     expect(text).toContain("- the version in which each object is stored\n");
   });
 

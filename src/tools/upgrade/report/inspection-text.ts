@@ -33,7 +33,7 @@ export function inspectionText(inspection: Inspection, options: InspectionTextOp
   const sections = [
     verdictLine(inspection, options),
     facts(inspection),
-    smallerAnswer(inspection),
+    limits(inspection),
     findings(inspection, options),
     section("Stored", resourceRows(inspection)),
     section("Largest objects", largestRows(inspection)),
@@ -69,10 +69,10 @@ function facts({ read, from, hops, namespaces }: Inspection): string {
   return alignColumns(rows.map((row) => row.map(printable)));
 }
 
-function smallerAnswer({ read: { notKnown } }: Inspection): string {
+function limits({ read: { notKnown } }: Inspection): string {
   if (notKnown === undefined) return "";
   const list = notKnown.map((item) => `- ${printable(item)}\n`).join("");
-  return `This is the smaller answer, because the API does not show how objects are stored. Not known:\n${list}`;
+  return `This is a limited report, because the API does not show how objects are stored. Not known:\n${list}`;
 }
 
 /** Findings with a remedy in full, the others with one line each. */
