@@ -1,0 +1,126 @@
+/**
+ * Finds out from the stored data which release its API servers have, and with which flags they run, so that users need
+ * not know it. Each fact becomes a sentence of the report.
+ */
+import { isReleaseName, RELEASES, type ReleaseName } from "../../../../objects/catalog/release.ts";
+import { parseYaml, YamlError } from "../../../../objects/yaml/yaml.ts";
+import { isJsonObject, objectAt, stringAt, statusOf, type JsonObject } from "../../../../meta/json.ts";
+import type { SpecialObjects } from "../collect/special-objects.ts";
+import type { ApiServerState, FoundRelease } from "../inspection.ts";
+import { apiServerOf, flagValues } from "./api-server-pods.ts";
+import { releasesServing, runtimeConfigFor, servedGroupVersions } from "./served-group-versions.ts";
+
+export interface DetectedRelease extends FoundRelease {
+  /** The release of the code, if the servers emulate an older one. */
+  readonly binary: ReleaseName | undefined;
+  /** The entries of --runtime-config: those of the servers, or those that explain what they serve. */
+  readonly servingConfig: readonly string[];
+}
+
+const VERSION = /^v?(1\.\d{1,3})(?:[.+-]|$)/;
+
+export function detectRelease(special: SpecialObjects, given: ReleaseName | undefined): DetectedRelease {
+  const servers = special.apiServerPods.flatMap((pod) => apiServerOf(pod) ?? []);
+  const behaviors = servers.flatMap((server) => behaviorOf(server) ?? []);
+  const running = oldest(behaviors.map(({ release }) => release));
+  const kubeadm = kubeadmVersion(special.kubeadmConfigs);
+  const kubelets = releasesOf(special.nodes.map(kubeletVersion));
+  const atLeast = newest(kubelets);
+  const served = servedGroupVersions(special.apiServices);
+  const serving = served === undefined ? [] : releasesServing(served).filter((name) => !isOlder(name, atLeast));
+  const only = serving.length === 1 ? serving[0] : undefined;
+  const found = running ?? releaseOf(kubeadm) ?? only;
+  const release = given ?? found;
+  const evidence = [
+    ...servers.map((server) => `${server.name} runs ${server.image ?? "an unknown image"}${flagsText(server)}`),
+    ...(new Set(behaviors.map(({ release: one }) => one)).size > 1
+      ? ["The API servers have different releases; the oldest one counts"]
+      : []),
+    ...(kubeadm === undefined ? [] : [`ConfigMap kube-system/kubeadm-config has the kubernetesVersion ${kubeadm}`]),
+    ...(atLeast === undefined ? [] : [`The newest kubelet is ${atLeast}, and API servers are not older than kubelets`]),
+    ...servingEvidence(serving),
+    ...leaseEvidence(special.identityLeases.length),
+  ];
+  const flags = servers.flatMap((server) => server.flags);
+  const runtimeConfig = [...new Set(flagValues(flags, "--runtime-config"))];
+  const featureGates = [...new Set(flagValues(flags, "--feature-gates"))];
+  const [emulatedVersion] = flagValues(flags, "--emulated-version");
+  const derived = served !== undefined && release !== undefined ? runtimeConfigFor(served, release) : [];
+  return {
+    ...(release === undefined ? {} : { release }),
+    origin: given === undefined ? (found === undefined ? "unknown" : "found") : "given",
+    evidence,
+    ...(atLeast === undefined ? {} : { atLeast }),
+    servers,
+    runtimeConfig,
+    featureGates,
+    ...(emulatedVersion === undefined ? {} : { emulatedVersion }),
+    areFlagsKnown: servers.length > 0,
+    binary: behaviors.find((one) => one.release === release && one.binary !== release)?.binary,
+    servingConfig: servers.length > 0 ? runtimeConfig : derived,
+  };
+}
+
+/** The release part of a version such as "v1.33.4+k3s1"; undefined if this program does not know the release. */
+export function releaseOf(version: string | undefined): ReleaseName | undefined {
+  const name = VERSION.exec(version ?? "")?.[1];
+  return name !== undefined && isReleaseName(name) ? name : undefined;
+}
+
+export function isOlder(release: ReleaseName, other: ReleaseName | undefined): boolean {
+  return other !== undefined && RELEASES.indexOf(release) < RELEASES.indexOf(other);
+}
+
+export function kubeletVersion(node: JsonObject): string {
+  return stringAt(objectAt(statusOf(node), "nodeInfo"), "kubeletVersion");
+}
+
+/** The release of the code of a server, and the release as which it behaves. */
+function behaviorOf(
+  server: ApiServerState,
+): { readonly release: ReleaseName; readonly binary: ReleaseName } | undefined {
+  const binary = releaseOf(server.version);
+  if (binary === undefined) return undefined;
+  const emulated = flagValues(server.flags, "--emulated-version").at(-1)?.replace(/^kube=/, "");
+  return { release: releaseOf(emulated) ?? binary, binary };
+}
+
+function flagsText({ flags }: ApiServerState): string {
+  return flags.length === 0 ? "" : ` with ${flags.join(" ")}`;
+}
+
+function servingEvidence(serving: readonly ReleaseName[]): string[] {
+  if (serving.length === 0) return [];
+  return [
+    `The APIServices of the servers fit ${serving.length === 1 ? "only Kubernetes" : "Kubernetes"} ${serving.join(", ")}`,
+  ];
+}
+
+function leaseEvidence(leases: number): string[] {
+  return leases === 0 ? [] : [`There are identity leases of ${leases} kube-apiserver${leases === 1 ? "" : "s"}`];
+}
+
+function kubeadmVersion([config]: readonly JsonObject[]): string | undefined {
+  if (config === undefined) return undefined;
+  const text = stringAt(objectAt(config, "data"), "ClusterConfiguration");
+  try {
+    const { value } = parseYaml(text);
+    const version = isJsonObject(value) ? stringAt(value, "kubernetesVersion") : "";
+    return VERSION.test(version) ? version.slice(0, 64) : undefined;
+  } catch (thrown) {
+    if (thrown instanceof YamlError) return undefined;
+    throw thrown;
+  }
+}
+
+function releasesOf(versions: readonly string[]): ReleaseName[] {
+  return versions.flatMap((version) => releaseOf(version) ?? []);
+}
+
+function oldest(releases: readonly ReleaseName[]): ReleaseName | undefined {
+  return RELEASES.find((release) => releases.includes(release));
+}
+
+function newest(releases: readonly ReleaseName[]): ReleaseName | undefined {
+  return RELEASES.findLast((release) => releases.includes(release));
+}
