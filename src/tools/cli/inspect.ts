@@ -8,13 +8,13 @@ import { createNodeEnv } from "../../server/env-node.ts";
 import type { Env } from "../../server/env.ts";
 import { EXIT_NO_RESULT } from "../upgrade/finding.ts";
 import type { DecryptionOptions } from "../upgrade/inspect/collect/encrypted-values.ts";
-import { inspectStoredData, type InspectOptions } from "../upgrade/inspect/inspect.ts";
+import { inspectStoredData, type InspectOptions } from "../upgrade/inspect/inspect-stored-data.ts";
 import type { Inspection } from "../upgrade/inspect/inspection.ts";
 import { exitCodeOf, withoutIgnored } from "../upgrade/report/failing.ts";
 import { inspectionHtml } from "../upgrade/report/inspection-html.ts";
 import { inspectionJson } from "../upgrade/report/inspection-json.ts";
 import { inspectionText } from "../upgrade/report/inspection-text.ts";
-import { StoredDataError, type StoredData, type WalkProgress } from "../upgrade/stored-data.ts";
+import { StoredDataError, type WalkProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
 import { sourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
@@ -85,7 +85,7 @@ function report(flags: InspectFlags, complete: Inspection, { version, page }: Ou
   process.exitCode = exitCodeOf(findings, failOn);
 }
 
-export interface Watched {
+interface Watched {
   readonly signal: AbortSignal;
   /** `what` names the work, for example "reading". */
   readonly onProgress: (progress: WalkProgress, what: string) => void;

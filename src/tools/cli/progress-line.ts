@@ -25,13 +25,14 @@ export class ProgressLine {
     const share = Math.min(1, Math.max(0, done / total));
     const bar = "#".repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, ".");
     const line = `[${bar}] ${Math.floor(share * 100)}% ${what}`;
-    if (this.#isShown && line === this.#last) return;
+    if (line === this.#last) return;
+    if (line.length < this.#last.length) this.clear();
     [this.#isShown, this.#last] = [true, line];
-    this.#terminal.write(`\r${line}\u001b[K`);
+    this.#terminal.write(`\r${line}`);
   }
 
   clear(): void {
     if (this.#isShown) this.#terminal.write("\r\u001b[K");
-    this.#isShown = false;
+    [this.#isShown, this.#last] = [false, ""];
   }
 }

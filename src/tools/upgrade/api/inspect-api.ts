@@ -4,7 +4,7 @@
  */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import type { Finding } from "../finding.ts";
-import { inspectStoredData } from "../inspect/inspect.ts";
+import { inspectStoredData } from "../inspect/inspect-stored-data.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import { bySeverity } from "../report/failing.ts";
 import { StoredDataError, type WalkRequest } from "../stored-data.ts";

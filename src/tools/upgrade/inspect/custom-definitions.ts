@@ -26,11 +26,7 @@ export function nameOf({ group, resource }: Pick<ResourceStat, "group" | "resour
   return `${resource}.${group}`;
 }
 
-function definitionOf(
-  crd: JsonObject,
-  stats: ReadonlyMap<string, ResourceStat>,
-  types: ByteStrings,
-): CustomDefinition {
+function definitionOf(crd: JsonObject, stats: ReadonlyMap<string, ResourceStat>, types: ByteStrings): CustomDefinition {
   const spec = specOf(crd);
   const names = objectAt(spec, "names");
   const group = bounded(stringAt(spec, "group"));
@@ -99,8 +95,7 @@ function webhookOf(conversion: JsonObject): string | undefined {
   const inV1 = objectAt(objectAt(conversion, "webhook"), "clientConfig");
   const config = Object.keys(inV1).length > 0 ? inV1 : objectAt(conversion, "webhookClientConfig");
   const service = objectAt(config, "service");
-  if (Object.keys(service).length > 0)
-    return bounded(`${stringAt(service, "namespace")}/${stringAt(service, "name")}`);
+  if (Object.keys(service).length > 0) return bounded(`${stringAt(service, "namespace")}/${stringAt(service, "name")}`);
   const url = stringAt(config, "url");
   return URL.canParse(url) ? bounded(new URL(url).host) : "";
 }

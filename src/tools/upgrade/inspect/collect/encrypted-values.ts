@@ -124,9 +124,7 @@ export class EncryptedValues {
       return { provider, version, key, resources, values, bytes, status, isWriter: writers.has(id) };
     });
     const unused = [...this.#configured()].flatMap(([id, key]): EncryptionKeyTally[] =>
-      this.#keys.has(id)
-        ? []
-        : [{ ...key, values: 0, bytes: 0, status: "unused", isWriter: writers.has(id) }],
+      this.#keys.has(id) ? [] : [{ ...key, values: 0, bytes: 0, status: "unused", isWriter: writers.has(id) }],
     );
     return [...used.toSorted((a, b) => b.values - a.values), ...unused];
   }

@@ -81,7 +81,9 @@ function behaviorOf(
 ): { readonly release: ReleaseName; readonly binary: ReleaseName } | undefined {
   const binary = releaseOf(server.version);
   if (binary === undefined) return undefined;
-  const emulated = flagValues(server.flags, "--emulated-version").at(-1)?.replace(/^kube=/, "");
+  const emulated = flagValues(server.flags, "--emulated-version")
+    .at(-1)
+    ?.replace(/^kube=/, "");
   return { release: releaseOf(emulated) ?? binary, binary };
 }
 

@@ -4,7 +4,11 @@ import { effectiveVersion } from "../../../../objects/catalog/effective-version.
 import type { Emulation } from "../../../../objects/catalog/emulation.ts";
 import { catalogGateNames } from "../../../../objects/catalog/feature-gates.ts";
 import { RELEASES, type ReleaseName } from "../../../../objects/catalog/release.ts";
-import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../../../../objects/catalog/runtime-config.ts";
+import {
+  EMPTY_RUNTIME_CONFIG,
+  parseRuntimeConfig,
+  type RuntimeConfig,
+} from "../../../../objects/catalog/runtime-config.ts";
 
 /** The flags of the API servers that decide what they serve. */
 export interface ServingFlags {
