@@ -5,11 +5,14 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rehearsalHtml } from "../../src/tools/rehearsal/html.ts";
 import { rehearse } from "../../src/tools/rehearsal/rehearse.ts";
+import { readManifests } from "../../src/tools/upgrade/manifests/read-manifests.ts";
 import { disposableDirectory } from "../smoke/start-evenkeel.ts";
 import { findChromium, launchChromium } from "./chromium.ts";
 
 const executable = findChromium();
 if (executable === undefined) console.warn("Chromium is not installed, so the test of the report page was not run.");
+
+const MANIFEST = "apiVersion: v1\nkind: Endpoints\nmetadata: {name: <b>e</b>}\n";
 
 interface Shown {
   readonly path: string;
@@ -29,7 +32,7 @@ describe.skipIf(executable === undefined)("the report page of a rehearsal in a b
     browser = await launchChromium(executable!);
     const report = await rehearse({
       ...{ from: "1.33", to: "1.34", servers: 2, minutes: 2, way: "up", faults: "light", gate: "on", seed: 1 },
-      manifests: [{ file: "a.yaml", object: { apiVersion: "v1", kind: "Endpoints", metadata: { name: "<b>e</b>" } } }],
+      manifests: readManifests([{ path: "a.yaml", text: MANIFEST }]).manifests,
     });
     const file = join(directory.path, "rehearsal.html");
     writeFileSync(file, rehearsalHtml(report));

@@ -54,15 +54,15 @@ export class SeenKeys {
     if (this.#size >= this.#slots * LOAD_MAX) this.#grow();
     const { bytes, start, end, position } = key;
     let low = 0x811c9dc5;
-    let high = 0x9e3779b9;
-    for (let index = start; index < end; index++) {
-      const byte = bytes[index]!;
-      low = Math.imul(low ^ byte, 0x01000193);
-      high = Math.imul(high ^ byte, 0x85ebca6b);
-      high ^= high >>> 15;
+    let high = 0x9e3779b9 ^ (end - start);
+    for (let index = start; index < end; index += 4) {
+      const word = index + 4 <= end ? wordAt(bytes, index) : lastWord(bytes, index, end);
+      low = Math.imul(low ^ word, 0xcc9e2d51);
+      low ^= low >>> 15;
+      high = Math.imul((high << 13) ^ (high >>> 19) ^ word, 0x85ebca6b);
     }
-    low = mixed(low ^ high);
-    high >>>= 0;
+    low = mixed(low);
+    high = mixed(high);
     this.#lookups++;
     const slot = this.#find(key, low, high);
     if (slot === undefined) return false;
@@ -128,6 +128,16 @@ export class SeenKeys {
       this.#set(slot, { low, high: hashes[2 * old + 1]!, position });
     }
   }
+}
+
+function wordAt(bytes: Buffer, index: number): number {
+  return bytes[index]! | (bytes[index + 1]! << 8) | (bytes[index + 2]! << 16) | (bytes[index + 3]! << 24);
+}
+
+function lastWord(bytes: Buffer, start: number, end: number): number {
+  let word = 0;
+  for (let index = start; index < end; index++) word = (word << 8) | bytes[index]!;
+  return word;
 }
 
 function mixed(value: number): number {

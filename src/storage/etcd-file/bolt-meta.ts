@@ -38,11 +38,10 @@ export function readMeta(file: RawFile): ChosenMeta {
   const newest =
     second === undefined || (first !== undefined && first.transaction > second.transaction) ? first : second;
   if (newest === undefined) throw isBolt(file) ? damaged("both of its meta pages are invalid") : notBolt();
-  if (newest.pageCount * newest.pageSize > file.dataBytes) {
-    throw damaged(
-      `it is truncated, because it has ${file.dataBytes} bytes instead of ${newest.pageCount * newest.pageSize}`,
-    );
-  }
+  const size = newest.pageCount * newest.pageSize;
+  if (size > file.dataBytes)
+    throw damaged(`it is truncated, because it has ${file.dataBytes} bytes instead of ${size}`);
+  if (!file.isWhole) throw damaged("its size is neither that of a snapshot nor that of the database of a member");
   return { ...newest, isOtherValid: first !== undefined && second !== undefined };
 }
 

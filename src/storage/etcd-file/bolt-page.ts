@@ -35,19 +35,20 @@ interface Child {
 
 /** A copy of the children of a page, because the buffer of the page is used for the children. */
 export function branchChildren(view: PageView): readonly Child[] {
-  const { bytes, start, end } = view;
+  const { start, end } = view;
   const count = entryCount(view);
   if (count === 0) throw damaged(`${nameOf(view)} is a branch without children`);
+  const bytes = Buffer.from(view.bytes.subarray(start, end));
   const children: Child[] = [];
-  let dataStart = start + PAGE_HEADER_BYTES + count * ENTRY_BYTES;
+  let dataStart = PAGE_HEADER_BYTES + count * ENTRY_BYTES;
   for (let index = 0; index < count; index++) {
-    const entry = start + PAGE_HEADER_BYTES + index * ENTRY_BYTES;
+    const entry = PAGE_HEADER_BYTES + index * ENTRY_BYTES;
     const keyStart = entry + bytes.readUInt32LE(entry);
     const keyEnd = keyStart + bytes.readUInt32LE(entry + 4);
-    if (keyStart < dataStart || keyEnd > end) throw damaged(`${nameOf(view)} has a key outside of the page`);
+    if (keyStart < dataStart || keyEnd > bytes.length) throw damaged(`${nameOf(view)} has a key outside of the page`);
     dataStart = keyEnd;
     const page = bytes.readUInt32LE(entry + 8) + bytes.readUInt32LE(entry + 12) * 2 ** 32;
-    children.push({ page, firstKey: Buffer.from(bytes.subarray(keyStart, keyEnd)) });
+    children.push({ page, firstKey: bytes.subarray(keyStart, keyEnd) });
   }
   return children;
 }

@@ -55,7 +55,7 @@ interface Branch {
 
 /**
  * Yields the leaves from the last key to the first. Each leaf is valid until the next one is requested. Throws if the
- * tree has more pages than `pagesMax`, which a tree with a cycle has, too.
+ * tree has more pages than `pagesMax`, which a tree with a cycle has, too. The caller checks the order of the keys.
  */
 export function* leavesBackwards(
   pages: PageReader,
@@ -67,10 +67,9 @@ export function* leavesBackwards(
     yield new Leaf(bucket.inline);
     return;
   }
-  const order = new LeafOrder();
   const path: Branch[] = [];
   let page = bucket.rootPage;
-  let firstKey = Buffer.alloc(0);
+  let firstKey: Buffer = Buffer.alloc(0);
   for (let pagesRead = 1; ; pagesRead++) {
     if (pagesRead > pagesMax) throw damaged("a tree has more pages than expected, or refers to one page several times");
     const view = pages.read(page);
@@ -80,14 +79,14 @@ export function* leavesBackwards(
       path.push({ children, next: children.length - 1 });
     } else {
       const leaf = new Leaf(view);
-      order.check(leaf, firstKey);
+      requireKeysFrom(leaf, firstKey);
       yield leaf;
     }
     while (path.length > 0 && path.at(-1)!.next < 0) path.pop();
     const branch = path.at(-1);
     if (branch === undefined) return;
     readNearChildren(pages, branch);
-    ({ page, firstKey } = branch.children[branch.next--]! as { page: number; firstKey: Buffer<ArrayBuffer> });
+    ({ page, firstKey } = branch.children[branch.next--]!);
   }
 }
 
@@ -108,20 +107,11 @@ function readNearChildren(pages: PageReader, { children, next }: Branch): void {
   pages.readNear(first, first === last ? last : last + NEAR_PAGES);
 }
 
-/** Checks the order of keys from leaf to leaf. The reader of a bucket checks it within a leaf. */
-class LeafOrder {
-  #firstKey: Buffer | undefined;
-
-  check(leaf: Leaf, firstKey: Buffer): void {
-    if (leaf.count === 0) return;
-    leaf.select(leaf.count - 1);
-    if (this.#firstKey !== undefined && this.#firstKey.compare(leaf.bytes, leaf.keyStart, leaf.keyEnd) <= 0) {
-      throw damaged("the keys of a tree are not in order");
-    }
-    leaf.select(0);
-    if (firstKey.compare(leaf.bytes, leaf.keyStart, leaf.keyEnd) > 0) {
-      throw damaged("a page has keys that belong to the page before it");
-    }
-    this.#firstKey = Buffer.from(leaf.bytes.subarray(leaf.keyStart, leaf.keyEnd));
+/** A page that is not a part of this tree any more may have keys that belong to another page. */
+function requireKeysFrom(leaf: Leaf, firstKey: Buffer): void {
+  if (leaf.count === 0) return;
+  leaf.select(0);
+  if (firstKey.compare(leaf.bytes, leaf.keyStart, leaf.keyEnd) > 0) {
+    throw damaged("a page has keys that belong to the page before it");
   }
 }

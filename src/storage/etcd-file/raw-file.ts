@@ -11,12 +11,15 @@ export class RawFile {
   /** Size of the database, without the SHA-256 at the end. */
   readonly dataBytes: number;
   readonly isHashed: boolean;
+  /** Whether the size is a possible one. */
+  readonly isWhole: boolean;
 
   /** Takes over the descriptor. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
     const { size } = fstatSync(descriptor);
     this.isHashed = size % SECTOR_BYTES === HASH_BYTES;
+    this.isWhole = this.isHashed || size % SECTOR_BYTES === 0;
     this.dataBytes = this.isHashed ? size - HASH_BYTES : size;
   }
 

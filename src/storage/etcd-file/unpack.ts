@@ -3,17 +3,7 @@
  * name, so it is gone with the process, and nobody else can open it.
  */
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  openSync,
-  readSync,
-  statfsSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -42,16 +32,12 @@ export async function unpack(packed: number, { signal, onProgress }: SliceOption
   requireSpace(directory, leastSize(packed, total));
   const unpacked = openNameless(directory);
   try {
-    const source = createReadStream("", { fd: packed, autoClose: false, start: 0, highWaterMark: CHUNK_BYTES });
     const sink = new BoundedWriter(unpacked, directory);
     await pipeline(
-      source,
+      packedChunks(packed, (done) => onProgress({ done, total })),
       createGunzip({ chunkSize: CHUNK_BYTES }),
       async (chunks: AsyncIterable<Buffer>) => {
-        for await (const chunk of chunks) {
-          sink.write(chunk);
-          onProgress({ done: source.bytesRead, total });
-        }
+        for await (const chunk of chunks) sink.write(chunk);
       },
       { signal },
     );
@@ -63,6 +49,18 @@ export async function unpack(packed: number, { signal, onProgress }: SliceOption
       throw new DatabaseFileError("is a gzip file that is damaged or incomplete; copy it again", { cause: thrown });
     }
     throw thrown;
+  }
+}
+
+/** A stream of the file would close it. */
+function* packedChunks(packed: number, onRead: (bytes: number) => void): Generator<Buffer> {
+  for (let position = 0; ;) {
+    const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    const bytes = readSync(packed, chunk, 0, CHUNK_BYTES, position);
+    if (bytes === 0) return;
+    position += bytes;
+    onRead(position);
+    yield chunk.subarray(0, bytes);
   }
 }
 

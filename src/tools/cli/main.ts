@@ -5,6 +5,7 @@ import "./start-storage-early.ts";
 import { Command, CommanderError } from "commander";
 import { controlCommands } from "./control-commands.ts";
 import { certsCommand } from "./certs.ts";
+import { checkCommand } from "./check.ts";
 import { explainRouteCommand } from "./explain-route.ts";
 import { CommandFailure } from "./failure.ts";
 import { argumentProblems } from "./kube-flags/argument-problems.ts";
@@ -44,6 +45,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(purgeNamespaceCommand()))
     .addCommand(exitOverridden(inspectCommand(VERSION)))
     .addCommand(exitOverridden(rehearseCommand()))
+    .addCommand(exitOverridden(checkCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
   // Ignores that the reader of standard output closes it early (`| head`); a server keeps running.

@@ -1,16 +1,18 @@
 /** `evenkeel rehearse`: plays an upgrade in virtual time and checks every response that a client receives. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { rehearsalHtml } from "../rehearsal/html.ts";
-import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
 import { planProblem } from "../rehearsal/plan.ts";
 import { rehearse, type OpenStage, type PlayProgress } from "../rehearsal/rehearse.ts";
 import type { FaultLevel, Gate } from "../rehearsal/report.ts";
 import { rehearsalSummary } from "../rehearsal/summary.ts";
+import { readManifests, type Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { isReadFailure, problemSubject } from "../upgrade/manifests/read-problems.ts";
 import { CommandFailure } from "./failure.ts";
 import { count } from "./flags.ts";
+import { readManifestFiles } from "./manifest-files.ts";
 import type { Terminal } from "./progress-line.ts";
 import { openRealStage } from "./rehearse-real.ts";
 
@@ -39,7 +41,6 @@ const VIRTUAL: How = { minutes: 30, stepMsMin: 20_000, openStage: undefined };
 const REAL: How = { minutes: 2, stepMsMin: 8_000, openStage: openRealStage };
 const FAILED = 1;
 const USAGE = 2;
-const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 const EXAMPLES = `
 The plan is played twice with the same seed, with and without the mixed version proxy. A wrong response is a 404 for
 an existing object or for a resource that a server of the cluster serves, an acknowledged object that is missing, a
@@ -146,29 +147,17 @@ function writeHtml(file: string, text: string): void {
 }
 
 function openManifests(directory: string): Manifest[] {
-  const read = readManifests(readFiles(directory));
-  if (typeof read === "string") throw new CommandFailure(read, USAGE);
-  if (read.length === 0) throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
-  return read;
-}
-
-/** Reads the files of a directory and its subdirectories, sorted by name. */
-function readFiles(directory: string): ManifestFile[] {
-  try {
-    const names = readdirSync(directory, { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.(ya?ml|json)$/i.test(name))
-      .sort();
-    if (names.length > MANIFESTS_MAX) throw new Error(`more than ${MANIFESTS_MAX} files`);
-    return names.flatMap((name) => {
-      const path = join(directory, name);
-      const about = statSync(path);
-      if (!about.isFile()) return [];
-      if (about.size > MANIFEST_BYTES_MAX) throw new Error(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes`);
-      return [{ path: name, text: readFileSync(path, "utf8") }];
-    });
-  } catch (thrown) {
-    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${reasonOf(thrown)}`, USAGE);
-  }
+  const files = readManifestFiles([directory]).map((file) => ({
+    ...file,
+    path: relative(directory, file.path) || file.path,
+  }));
+  const { manifests, problems } = readManifests(files);
+  const failure = problems.find(isReadFailure);
+  if (failure !== undefined)
+    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${problemSubject(failure).name}`, USAGE);
+  if (manifests.length === 0)
+    throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
+  return [...manifests];
 }
 
 function reasonOf(thrown: unknown): string {

@@ -1,40 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { examineManifests, readManifests, type Manifest, type ManifestFinding } from "./manifests.ts";
+import { readManifests } from "../upgrade/manifests/read-manifests.ts";
+import { countRejected, examineManifests, type ManifestFinding } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { releasesBetween } from "./plan.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 
 function examine(from: ReleaseName, to: ReleaseName, text: string): readonly ManifestFinding[] {
   const releases = releasesBetween(from, to);
-  const manifests = readManifests([{ path: "a.yaml", text }]) as Manifest[];
+  const { manifests } = readManifests([{ path: "a.yaml", text }]);
   return examineManifests(manifests, { apis: pathApis(releases), releases, way: "up" }).findings;
 }
-
-describe("readManifests", () => {
-  test("reads each document of a file, and skips empty ones", () => {
-    const text = "# none\n---\napiVersion: v1\nkind: A\n--- # two\napiVersion: v1\nkind: B\ndata: {x: '---'}\n---\n";
-    const read = readManifests([{ path: "a.yaml", text }]) as Manifest[];
-    expect(read.map(({ object }) => object["kind"])).toEqual(["A", "B"]);
-  });
-
-  test("splits lists into their items, and parses JSON files as JSON", () => {
-    const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "A" }] });
-    expect(readManifests([{ path: "a.json", text }])).toEqual([
-      { file: "a.json", object: { apiVersion: "v1", kind: "A" } },
-    ]);
-  });
-
-  test("skips documents that are not Kubernetes objects", () => {
-    expect(readManifests([{ path: "values.yaml", text: "colour: blue\n" }])).toEqual([]);
-  });
-
-  test.each([
-    ["a.yaml", "a: [1\n"],
-    ["b.json", "{"],
-  ])("reports that %s cannot be read in one sentence that contains the file name", (path, text) => {
-    expect(readManifests([{ path, text }])).toMatch(new RegExp(`^${path} cannot be read: [^\\n]+$`));
-  });
-});
 
 describe("examineManifests", () => {
   test("reports an API version that is removed, with the release and its replacement", () => {
@@ -62,11 +37,25 @@ describe("examineManifests", () => {
     expect(found).toMatchObject({ kind: "deprecated", replacement: "discovery.k8s.io/v1 EndpointSlice" });
   });
 
-  test("reports an API version that no release of the plan serves, with the releases that serve it, if any", () => {
-    const old = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
-    expect(old).toMatchObject([{ kind: "not-served", sentence: "served by 1.28 to 1.31 only" }]);
-    const custom = examine("1.33", "1.34", "apiVersion: example.com/v1\nkind: Thing\n");
-    expect(custom).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("custom resource") }]);
+  test("reports an API version that an older release removed, and an unknown one, as rejected", () => {
+    const flow = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
+    expect(flow).toMatchObject([{ kind: "rejected", sentence: expect.stringContaining("not served from 1.32 on") }]);
+    const ingress = examine("1.33", "1.34", "apiVersion: networking.k8s.io/v1beta1\nkind: Ingress\n");
+    expect(ingress).toMatchObject([{ kind: "rejected", sentence: expect.stringContaining("networking.k8s.io/v1,") }]);
+    expect(examine("1.33", "1.34", "apiVersion: apps/v3\nkind: Deployment\n")).toMatchObject([{ kind: "rejected" }]);
+    expect(countRejected({ objects: 2, findings: [...flow, ...ingress] })).toBe(2);
+  });
+
+  test("reports a custom resource as not served, unless a CRD among the manifests serves its version", () => {
+    const custom = "apiVersion: example.com/v1\nkind: Thing\n";
+    const found = examine("1.33", "1.34", custom);
+    expect(found).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("Custom resources") }]);
+    expect(countRejected({ objects: 1, findings: found })).toBe(0);
+    const crd =
+      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
+      "spec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}]}\n---\n";
+    expect(examine("1.33", "1.34", crd + custom)).toEqual([]);
+    expect(examine("1.33", "1.34", crd + custom.replace("/v1", "/v2"))).toMatchObject([{ kind: "rejected" }]);
   });
 
   test("does not report an API version that does not change", () => {

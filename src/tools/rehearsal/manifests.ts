@@ -4,20 +4,13 @@
  */
 import { must } from "../../base/assert.ts";
 import { type ReleaseName, RELEASES } from "../../objects/catalog/release.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { EMPTY_RUNTIME_CONFIG } from "../../objects/catalog/runtime-config.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
-import { changesEncoding, pathApis, type PathApi } from "./path-apis.ts";
-
-export interface Manifest {
-  readonly file: string;
-  readonly object: JsonObject;
-}
-
-export interface ManifestFile {
-  readonly path: string;
-  readonly text: string;
-}
+import { manifestExaminer } from "../upgrade/manifests/examine.ts";
+import type { FoundProblem } from "../upgrade/manifests/finding-groups.ts";
+import { minorOf } from "../upgrade/manifests/known-apis.ts";
+import type { Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { changesEncoding, type PathApi } from "./path-apis.ts";
 
 type ManifestFindingKind =
   /** The first release of the plan serves it, but the last one does not. */
@@ -26,7 +19,9 @@ type ManifestFindingKind =
   | "appears"
   | "changes-encoding"
   | "deprecated"
-  /** No release of the plan serves it: a custom resource, or an older version. */
+  /** Every release of the plan rejects it: an API that an older release removed, an unknown one, or a version of a CRD. */
+  | "rejected"
+  /** No release of the plan serves it by default: a custom resource, or an API that is off by default. */
   | "not-served";
 
 export interface ManifestFinding {
@@ -53,53 +48,22 @@ interface UpgradePath {
   readonly way: "up" | "and-back";
 }
 
-const SEPARATOR = /^---(?:[ \t].*)?$/m;
-/** A directory with more files is probably the wrong one, and is not read to its end. */
-export const MANIFESTS_MAX = 20_000;
-
-/**
- * Returns every object of the files, with lists split into items; or one sentence about the first file that cannot be
- * read.
- */
-export function readManifests(files: readonly ManifestFile[]): Manifest[] | string {
-  const manifests: Manifest[] = [];
-  for (const { path, text } of files) {
-    try {
-      for (const object of readObjects(text)) manifests.push({ file: path, object });
-    } catch (thrown) {
-      if (!(thrown instanceof YamlError || thrown instanceof SyntaxError)) throw thrown;
-      return `${path} cannot be read: ${thrown.message}`;
-    }
-    if (manifests.length > MANIFESTS_MAX) return `there are more than ${MANIFESTS_MAX} manifests`;
-  }
-  return manifests;
-}
-
-function readObjects(text: string): JsonObject[] {
-  const isJson = /^\s*[[{]/.test(text);
-  const documents = isJson ? [JSON.parse(text) as unknown] : text.split(SEPARATOR).map((part) => parseYaml(part).value);
-  return documents.flatMap(toObjects);
-}
-
-/** Skips values that are not objects, for example empty documents. */
-function toObjects(value: unknown): JsonObject[] {
-  if (Array.isArray(value)) return value.filter(isJsonObject);
-  if (!isJsonObject(value)) return [];
-  const isList = stringAt(value, "kind").endsWith("List") && Array.isArray(value["items"]);
-  if (isList) return (value["items"] as unknown[]).filter(isJsonObject);
-  return stringAt(value, "apiVersion") === "" || stringAt(value, "kind") === "" ? [] : [value];
-}
-
 export function examineManifests(manifests: readonly Manifest[], way: UpgradePath): ManifestReport {
   const byKind = new Map(way.apis.map((api) => [`${formatGroupVersion(api)} ${api.kind}`, api]));
-  const findings = manifests.flatMap(({ file, object }) => {
-    const [apiVersion, objectKind] = [stringAt(object, "apiVersion"), stringAt(object, "kind")];
-    const api = byKind.get(`${apiVersion} ${objectKind}`);
-    const found = api === undefined ? notServed(apiVersion, objectKind) : examineApi(api, way);
-    const name = stringAt(objectAt(object, "metadata"), "name");
-    return found.map((finding) => ({ ...finding, file, apiVersion, objectKind, name }));
+  const releases = { from: undefined, to: way.releases.map(minorOf), runtimeConfig: EMPTY_RUNTIME_CONFIG };
+  const problemsOf = manifestExaminer(releases, manifests);
+  const findings = manifests.flatMap((manifest) => {
+    const { file, apiVersion, kind, name } = manifest;
+    const api = byKind.get(`${apiVersion} ${kind}`);
+    const found = api === undefined ? problemsOf(manifest).map(notServed) : examineApi(api, way);
+    return found.map((finding) => ({ ...finding, file, apiVersion, objectKind: kind, name }));
   });
   return { objects: manifests.length, findings };
+}
+
+/** Number of findings for which the rehearsal fails. */
+export function countRejected(report: ManifestReport | null): number {
+  return report?.findings.filter(({ kind }) => kind === "vanishes" || kind === "rejected").length ?? 0;
 }
 
 type Found = Pick<ManifestFinding, "kind" | "release" | "replacement" | "sentence">;
@@ -154,18 +118,11 @@ function laterOf(left: ReleaseName, right: ReleaseName): ReleaseName {
   return RELEASES.indexOf(left) > RELEASES.indexOf(right) ? left : right;
 }
 
-function notServed(apiVersion: string, kind: string): Found[] {
-  const known = pathApis(RELEASES).find((api) => formatGroupVersion(api) === apiVersion && api.kind === kind);
-  const sentence =
-    known === undefined
-      ? "not an API of any known release, possibly a custom resource"
-      : `served by ${span(known.servedBy)} only`;
-  return [{ kind: "not-served", release: null, replacement: null, sentence }];
-}
-
-function span(releases: readonly ReleaseName[]): string {
-  const [first, last] = endsOf(releases);
-  return first === last ? first : `${first} to ${last}`;
+function notServed({ severity, title, fix }: FoundProblem): Found {
+  if (severity !== "error") return { kind: "not-served", release: null, replacement: null, sentence: title };
+  const [advice] = fix;
+  const sentence = advice === undefined ? title : `${title}. ${advice.replace(/\.$/, "")}`;
+  return { kind: "rejected", release: null, replacement: null, sentence };
 }
 
 function endsOf(servedBy: readonly ReleaseName[]): [first: ReleaseName, last: ReleaseName] {

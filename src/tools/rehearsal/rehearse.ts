@@ -1,5 +1,6 @@
 /** Rehearses an upgrade: plays the plan twice with one seed, with and without the mixed version proxy. */
-import { examineManifests, type Manifest } from "./manifests.ts";
+import type { Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { examineManifests } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";
 import { play } from "./play.ts";

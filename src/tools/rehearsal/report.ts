@@ -1,6 +1,6 @@
 /** The report of a rehearsal: one value from which the terminal summary, the JSON output and the HTML page are made. */
 import type { ReleaseName } from "../../objects/catalog/release.ts";
-import type { ManifestReport } from "./manifests.ts";
+import { countRejected, type ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
 
 export type FaultLevel = "none" | "light" | "heavy";
@@ -162,7 +162,7 @@ export function decideVerdict(judged: RunReport, manifests: ManifestReport | nul
     const kinds = Object.entries(wrongByKind).map(([kind, count]) => `${count} ${inWords(kind)}`);
     return { isPass: false, sentence: `Fail: ${wrong} wrong responses ${proxy} (${kinds.join(", ")}).` };
   }
-  const gone = manifests?.findings.filter(({ kind }) => kind === "vanishes").length ?? 0;
+  const gone = countRejected(manifests);
   if (gone > 0) {
     const what = gone === 1 ? "1 manifest uses an API" : `${gone} manifests use APIs`;
     return {

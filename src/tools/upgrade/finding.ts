@@ -2,8 +2,6 @@
  * What the commands that look for problems before an upgrade report, so that `inspect`, `check` and `rehearse` have the
  * same IDs, severities and exit codes.
  */
-import type { ReleaseName } from "../../objects/catalog/release.ts";
-
 /** `error`: must be fixed before the upgrade. `warning`: should be fixed. `info`: good to know, nothing to fix. */
 export type Severity = "error" | "warning" | "info";
 
@@ -17,8 +15,11 @@ export interface Finding {
   readonly why: string;
   /** How to fix it, as steps. A step that begins with "$ " is a command. */
   readonly fix: readonly string[];
-  /** The release with which the problem begins; absent if it does not depend on a release. */
-  readonly release?: ReleaseName;
+  /**
+   * The release with which the problem begins, for example "1.22", which may be older than the catalog; absent if it
+   * does not depend on a release.
+   */
+  readonly release?: `1.${number}`;
   /** Number of all subjects, of which `subjects` has at most SUBJECTS_MAX. */
   readonly count: number;
   readonly subjects: readonly Subject[];

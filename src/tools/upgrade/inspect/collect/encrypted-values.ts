@@ -115,6 +115,14 @@ export class EncryptedValues {
     return this.#failed(counted, this.#isSilent(counted) ? "no-response" : "failed");
   }
 
+  /** As `open`, for a value that has been counted. */
+  reopen(value: Buffer, key: string, stat: ResourceStat): Buffer | undefined {
+    if (!isEncrypted(value)) return value;
+    const opened = this.#active === undefined ? undefined : this.#providersOf(stat)?.open(value, key);
+    if (opened === undefined || opened instanceof Promise || opened.sealing.problem !== undefined) return undefined;
+    return opened.value;
+  }
+
   tallies(): EncryptionKeyTally[] {
     const writers = this.#writers();
     const used = [...this.#keys.entries()].map(([id, stat]): EncryptionKeyTally => {

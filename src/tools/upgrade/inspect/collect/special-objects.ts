@@ -64,7 +64,7 @@ export function collectSpecial(
     objects.dropped.set(list, (objects.dropped.get(list) ?? 0) + 1);
     return;
   }
-  const object = decoded(value);
+  const object = decodedObject(value);
   if (object === undefined) {
     if (objects.undecodable.length < UNDECODABLE_MAX) objects.undecodable.push(located.name);
     return;
@@ -134,7 +134,8 @@ export function isIdentityLease(lease: JsonObject): boolean {
   return fieldOf(labels, IDENTITY_LABEL) === "kube-apiserver";
 }
 
-function decoded(value: Buffer): JsonObject | undefined {
+/** Undefined if the value cannot be decoded. */
+export function decodedObject(value: Buffer): JsonObject | undefined {
   try {
     if (isProtobufEnvelope(value)) return decodeProtobufObject(value, protobufTables());
     const parsed: unknown = JSON.parse(value.toString("utf8"));

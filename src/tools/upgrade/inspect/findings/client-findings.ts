@@ -1,0 +1,97 @@
+/** Clients that write through API versions that an upgrade removes, or that they should leave. */
+import { formatGroupResource } from "../../../../meta/group-version.ts";
+import { SUBJECTS_MAX, type Finding, type Severity } from "../../finding.ts";
+import type { Facts } from "../facts.ts";
+import { OTHERS, type ClientStatus, type ClientTally } from "../inspection.ts";
+import { counted } from "./text.ts";
+
+/** Parts of Kubernetes, which are upgraded with the cluster and then use other versions. */
+const COMPONENTS: ReadonlySet<string> = new Set([
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubelet",
+  "kube-proxy",
+  "cloud-controller-manager",
+  "kubeadm",
+  "evenkeel",
+  "api-priority-and-fairness-config-consumer-v1",
+  "api-priority-and-fairness-config-producer-v1",
+]);
+
+interface Rule {
+  readonly id: string;
+  readonly severity: Severity;
+  readonly title: (client: ClientTally) => string;
+  readonly why: string;
+}
+
+const RULES: { readonly [Status in ClientStatus]?: Rule } = {
+  removed: {
+    id: "api-removed",
+    severity: "error",
+    title: ({ release }) => `which Kubernetes ${release} removes`,
+    why: "The requests of these clients fail with 404 from then on. managedFields show only the last write of a client, so others may use the version for reads.",
+  },
+  disabled: {
+    id: "api-disabled",
+    severity: "warning",
+    title: ({ release }) => `which Kubernetes ${release} does not serve by default`,
+    why: "The requests of these clients fail with 404 from then on, unless --runtime-config enables the version.",
+  },
+  deprecated: {
+    id: "api-deprecated",
+    severity: "warning",
+    title: ({ release }) => (release === undefined ? "which is deprecated" : `which is deprecated in ${release}`),
+    why: "A later release removes the version, and the requests of these clients fail then.",
+  },
+  older: {
+    id: "api-older",
+    severity: "info",
+    title: ({ replacement }) => `although ${replacement} is served`,
+    why: "The version is served by all releases of this upgrade. It does not have the fields that only the newer version has, and is the first candidate for a later removal.",
+  },
+  unserved: {
+    id: "api-unserved",
+    severity: "info",
+    title: () => "which the servers do not serve now",
+    why: "The records are old: the clients have changed or cannot write any more. Manifests of the same age may still have the version.",
+  },
+};
+
+export function clientFindings({ clients }: Facts): Finding[] {
+  const groups = Map.groupBy(
+    clients.filter(({ manager, resource }) => !COMPONENTS.has(manager) && resource !== OTHERS),
+    ({ status, apiVersion, group, resource }) => `${status} ${apiVersion} ${resource}.${group}`,
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    const rule = first === undefined ? undefined : RULES[first.status];
+    return first === undefined || rule === undefined ? [] : [findingOf(rule, first, group)];
+  });
+}
+
+function findingOf(rule: Rule, first: ClientTally, group: readonly ClientTally[]): Finding {
+  const resource = formatGroupResource(first);
+  const objects = group.reduce((sum, client) => sum + client.objects, 0);
+  const verb = group.length === 1 ? "writes" : "write";
+  return {
+    id: rule.id,
+    severity: rule.severity,
+    title: `${counted(group.length, "client")} ${verb} ${resource} through ${first.apiVersion}, ${rule.title(first)} (${counted(objects, "object")})`,
+    why: rule.why,
+    fix: [
+      first.replacement === undefined
+        ? "Change the manifests and clients to a version that is served."
+        : `Change the manifests and clients to ${first.replacement}. No stored object must be changed for that.`,
+      "Look for manifests with the old version:",
+      "$ evenkeel check MANIFESTS",
+    ],
+    ...(first.release === undefined ? {} : { release: first.release }),
+    count: group.length,
+    subjects: group.slice(0, SUBJECTS_MAX).map(({ manager, objects: count, lastTime }) => ({
+      name: manager,
+      detail: `${counted(count, "object")} of ${resource}, last write ${lastTime ?? "unknown"}`,
+    })),
+  };
+}
