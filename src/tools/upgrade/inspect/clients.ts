@@ -17,6 +17,8 @@ export interface ClientFacts {
   readonly writers: readonly WriterStat[];
   readonly resources: readonly ResourceStat[];
   readonly strings: ByteStrings;
+  /** The built-in group versions that the servers have registered; undefined if the data does not show them. */
+  readonly served: ReadonlySet<string> | undefined;
   readonly from: ReleaseView | undefined;
   readonly hops: readonly ReleaseView[];
   readonly definitions: ReadonlyMap<string, CustomDefinition>;
@@ -88,10 +90,8 @@ interface Target {
   readonly resource: string;
 }
 
-function builtInVerdict({ from, hops }: ClientFacts, target: Target): Verdict {
-  // Without a known release, each version that some release could serve counts as served now.
-  const isServedNow = from === undefined || versionIn(from.widest, target) !== undefined;
-  if (!isServedNow) return { status: "unserved" };
+function builtInVerdict({ from, hops, served }: ClientFacts, target: Target): Verdict {
+  if (!isServedNow(from, served, target)) return { status: "unserved" };
   const removing = hops.find(({ widest }) => versionIn(widest, target) === undefined);
   const replacement = replacementOf({ from, hops }, target);
   if (removing !== undefined)
@@ -102,6 +102,16 @@ function builtInVerdict({ from, hops }: ClientFacts, target: Target): Verdict {
   const disabling = isOnNow ? hops.find(({ catalog }) => versionIn(catalog, target) === undefined) : undefined;
   if (disabling !== undefined) return { status: "disabled", release: disabling.release, ...replacement };
   return servedVerdict({ from, hops }, target, replacement);
+}
+
+/** If the data does not show it, each version that some release could serve counts as served. */
+function isServedNow(
+  from: ReleaseView | undefined,
+  served: ReadonlySet<string> | undefined,
+  target: Target,
+): boolean {
+  if (from !== undefined && versionIn(from.widest, target) === undefined) return false;
+  return served === undefined || served.has(formatGroupVersion(target));
 }
 
 function servedVerdict(

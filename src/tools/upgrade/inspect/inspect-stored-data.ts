@@ -151,6 +151,7 @@ function factsOf(
       writers: writers.writers,
       resources: resources.all,
       strings,
+      served: detected.served,
       from,
       hops,
       definitions: new Map(definitions.map((definition) => [definition.name, definition])),
@@ -208,7 +209,7 @@ function inspectionOf(facts: Facts, { collector, walked, data, names, missing }:
   const { detected } = facts;
   const { findings, dropped } = allFindings(facts);
   const newestMs = Math.max(collector.writers.newest * MS_PER_SECOND, newestRenewal(collector.special.identityLeases));
-  const { binary: _binary, servingConfig: _servingConfig, ...from } = detected;
+  const { binary: _binary, servingConfig: _servingConfig, served: _served, ...from } = detected;
   return {
     kind: "Inspection",
     apiVersion: "evenkeel.io/v1",

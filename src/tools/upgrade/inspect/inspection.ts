@@ -61,6 +61,8 @@ export interface FoundRelease {
   readonly origin: "given" | "found" | "unknown";
   /** Why this release, one sentence per fact, the strongest first. */
   readonly evidence: readonly string[];
+  /** If the data does not show one release, those that fit what the servers serve, oldest first. */
+  readonly candidates: readonly ReleaseName[];
   /** Kubelets are never newer than API servers, so the release is at least this one. */
   readonly atLeast?: ReleaseName;
   /** The API servers that the data shows, one for each mirror Pod. */

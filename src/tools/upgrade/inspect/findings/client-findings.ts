@@ -1,4 +1,5 @@
 /** Clients that write through API versions that an upgrade removes, or that they should leave. */
+import { someOf } from "../../../../base/some-of.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { SUBJECTS_MAX, type Finding, type Severity } from "../../finding.ts";
 import type { Facts } from "../facts.ts";
@@ -18,6 +19,9 @@ const COMPONENTS: ReadonlySet<string> = new Set([
   "api-priority-and-fairness-config-consumer-v1",
   "api-priority-and-fairness-config-producer-v1",
 ]);
+
+/** Of the resources and versions in a sentence. */
+const RESOURCES_MAX = 3;
 
 interface Rule {
   readonly id: string;
@@ -62,7 +66,7 @@ const RULES: { readonly [Status in ClientStatus]?: Rule } = {
 export function clientFindings({ clients }: Facts): Finding[] {
   const groups = Map.groupBy(
     clients.filter(({ manager, resource }) => !COMPONENTS.has(manager) && resource !== OTHERS),
-    ({ status, apiVersion, group, resource }) => `${status} ${apiVersion} ${resource}.${group}`,
+    ({ status, apiVersion, release = "" }) => `${status} ${apiVersion} ${release}`,
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -72,26 +76,28 @@ export function clientFindings({ clients }: Facts): Finding[] {
 }
 
 function findingOf(rule: Rule, first: ClientTally, group: readonly ClientTally[]): Finding {
-  const resource = formatGroupResource(first);
+  const resources = [...new Set(group.map((client) => formatGroupResource(client)))];
+  const managers = [...new Set(group.map(({ manager }) => manager))];
+  const replacements = [...new Set(group.flatMap(({ replacement }) => replacement ?? []))];
   const objects = group.reduce((sum, client) => sum + client.objects, 0);
-  const verb = group.length === 1 ? "writes" : "write";
+  const verb = managers.length === 1 ? "writes" : "write";
   return {
     id: rule.id,
     severity: rule.severity,
-    title: `${counted(group.length, "client")} ${verb} ${resource} through ${first.apiVersion}, ${rule.title(first)} (${counted(objects, "object")})`,
+    title: `${counted(managers.length, "client")} ${verb} ${someOf(resources, RESOURCES_MAX)} through ${first.apiVersion}, ${rule.title(first)} (${counted(objects, "object")})`,
     why: rule.why,
     fix: [
-      first.replacement === undefined
+      replacements.length === 0
         ? "Change the manifests and clients to a version that is served."
-        : `Change the manifests and clients to ${first.replacement}. No stored object must be changed for that.`,
+        : `Change the manifests and clients to ${someOf(replacements, RESOURCES_MAX)}. No stored object must be changed for that.`,
       "Look for manifests with the old version:",
       "$ evenkeel check MANIFESTS",
     ],
     ...(first.release === undefined ? {} : { release: first.release }),
     count: group.length,
-    subjects: group.slice(0, SUBJECTS_MAX).map(({ manager, objects: count, lastTime }) => ({
-      name: manager,
-      detail: `${counted(count, "object")} of ${resource}, last write ${lastTime ?? "unknown"}`,
+    subjects: group.slice(0, SUBJECTS_MAX).map((client) => ({
+      name: client.manager,
+      detail: `${counted(client.objects, "object")} of ${formatGroupResource(client)}, last write ${client.lastTime ?? "unknown"}`,
     })),
   };
 }

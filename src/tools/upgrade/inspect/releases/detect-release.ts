@@ -15,6 +15,8 @@ export interface DetectedRelease extends FoundRelease {
   readonly binary: ReleaseName | undefined;
   /** The entries of --runtime-config: those of the servers, or those that explain what they serve. */
   readonly servingConfig: readonly string[];
+  /** The built-in group versions that the servers have registered; undefined if the data does not show them. */
+  readonly served: ReadonlySet<string> | undefined;
 }
 
 const VERSION = /^v?(1\.\d{1,3})(?:[.+-]|$)/;
@@ -50,6 +52,7 @@ export function detectRelease(special: SpecialObjects, given: ReleaseName | unde
     ...(release === undefined ? {} : { release }),
     origin: given === undefined ? (found === undefined ? "unknown" : "found") : "given",
     evidence,
+    candidates: release === undefined ? serving : [],
     ...(atLeast === undefined ? {} : { atLeast }),
     servers,
     runtimeConfig,
@@ -57,6 +60,7 @@ export function detectRelease(special: SpecialObjects, given: ReleaseName | unde
     ...(emulatedVersion === undefined ? {} : { emulatedVersion }),
     areFlagsKnown: servers.length > 0,
     binary: behaviors.find((one) => one.release === release && one.binary !== release)?.binary,
+    served,
     servingConfig: servers.length > 0 ? runtimeConfig : derived,
   };
 }

@@ -7,6 +7,8 @@ import { RELEASES, type ReleaseName } from "../../../../objects/catalog/release.
 import { parseRuntimeConfig } from "../../../../objects/catalog/runtime-config.ts";
 import { isJsonObject, objectAt, specOf, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
+/** The group of APIServices has no APIService. */
+const OWN_GROUP_VERSION = "apiregistration.k8s.io/v1";
 const MANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged";
 const ALL_ON = parseRuntimeConfig("api/all=true");
 const ALL_GATES = new Map([
@@ -24,7 +26,7 @@ export function servedGroupVersions(apiServices: readonly JsonObject[]): Readonl
     const name = group === "" ? version : `${group}/${version}`;
     return builtIn.has(name) ? [name] : [];
   });
-  return served.length === 0 ? undefined : new Set(served);
+  return served.length === 0 ? undefined : new Set([...served, OWN_GROUP_VERSION]);
 }
 
 /** The groups of APIServices that other servers serve; their objects are not in this store. */
@@ -37,7 +39,7 @@ export function aggregatedGroups(apiServices: readonly JsonObject[]): ReadonlySe
 export function releasesServing(served: ReadonlySet<string>): readonly ReleaseName[] {
   return RELEASES.filter((release) => {
     const possible = groupVersions(widestCatalog(release));
-    if (![...served].every((name) => possible.has(name))) return false;
+    if (![...served].every((name) => possible.has(name) || name === OWN_GROUP_VERSION)) return false;
     return [...groupVersions(openCatalog({ release }))].every((name) => served.has(name));
   });
 }
@@ -55,10 +57,9 @@ function widestCatalog(release: ReleaseName): Catalog {
   return openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES });
 }
 
-/** APIServices of apiregistration.k8s.io itself do not exist. */
 function groupVersions({ groups }: Catalog): ReadonlySet<string> {
   const names = groups
-    .filter(({ name }) => name !== "apiregistration.k8s.io")
+    .filter(({ name }) => !OWN_GROUP_VERSION.startsWith(`${name}/`))
     .flatMap(({ name, versions }) => versions.map((version) => (name === "" ? version : `${name}/${version}`)));
   return new Set(names);
 }
