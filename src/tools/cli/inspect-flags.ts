@@ -20,6 +20,7 @@ export interface InspectFlags {
   readonly from?: ReleaseName;
   readonly to?: readonly ReleaseName[];
   readonly unreadable?: boolean;
+  readonly details?: boolean;
   readonly ignore: readonly string[];
   readonly failOn: Severity;
   readonly output: "text" | "json";
@@ -55,6 +56,7 @@ export function withInspectFlags(command: Command): Command {
     .option("--from <release>", "current release of the cluster (default: found in the data)", release)
     .option("--to <releases>", "target releases (default: the minor release after --from)", releases)
     .option("--unreadable", "list the values that cannot be read, with their keys")
+    .option("--details", "show the reason and the fix of every finding")
     .option("--ignore <ids>", "IDs of findings to leave out", commaList, [])
     .addOption(
       new Option("--fail-on <severity>", "lowest severity that leads to exit code 1")

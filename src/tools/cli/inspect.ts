@@ -57,7 +57,23 @@ async function inspect(flags: InspectFlags, version: string): Promise<void> {
     const work = source === "kubeconfig" ? inspectApiOf(flags, watched, env) : inspectValues(flags, watched, env);
     return work.finally(() => progress.clear());
   });
+  requireUpgrade(inspection);
   report(flags, inspection, { version, page });
+}
+
+/** Fails if no release was checked, because a report without errors would look like permission to upgrade. */
+function requireUpgrade({ from: { release, candidates, atLeast }, hops }: Inspection): void {
+  if (hops.length > 0 || release !== undefined) return;
+  const known =
+    candidates.length > 0
+      ? `: it is ${candidates.join(" or ")}`
+      : atLeast === undefined
+        ? ""
+        : `: it is ${atLeast} or newer`;
+  throw new CommandFailure(
+    `the data does not show which release the cluster runs${known}; give --from, or --to with the target`,
+    EXIT_NO_RESULT,
+  );
 }
 
 interface Output {
@@ -66,7 +82,7 @@ interface Output {
 }
 
 function report(flags: InspectFlags, complete: Inspection, { version, page }: Output): void {
-  const { ignore, output, failOn, unreadable = false } = flags;
+  const { ignore, output, failOn, unreadable = false, details = false } = flags;
   const findings = withoutIgnored(complete.findings, ignore);
   const inspection = { ...complete, findings };
   const now = new Date().toISOString();
@@ -79,6 +95,7 @@ function report(flags: InspectFlags, complete: Inspection, { version, page }: Ou
           width: process.stdout.columns,
           color: isColored,
           listsUnreadable: unreadable,
+          isDetailed: details,
           ignored: complete.findings.length - findings.length,
         }),
   );
@@ -92,7 +109,7 @@ interface Watched {
 }
 
 async function inspectValues(flags: InspectFlags, { signal, onProgress }: Watched, env: Env): Promise<Inspection> {
-  const decryption = decryptionOf(flags, env);
+  const options = optionsOf(flags, env);
   const data = await openSource(flags, {
     signal,
     onProgress: (progress) => onProgress(progress, "verified"),
@@ -100,7 +117,7 @@ async function inspectValues(flags: InspectFlags, { signal, onProgress }: Watche
   });
   try {
     const request = { signal, onProgress: (progress: WalkProgress) => onProgress(progress, "read") };
-    const inspection = await inspectStoredData(data, { ...request, ...optionsOf(flags, decryption) });
+    const inspection = await inspectStoredData(data, { ...request, ...options });
     if (inspection.read.keys === 0) throw await nothingFound(data, flags.etcdPrefix, request);
     return inspection;
   } finally {
@@ -108,9 +125,9 @@ async function inspectValues(flags: InspectFlags, { signal, onProgress }: Watche
   }
 }
 
-function optionsOf(flags: InspectFlags, decryption: DecryptionOptions | undefined): Partial<InspectOptions> {
-  const { from, to, etcdPrefix } = flags;
-  return { prefix: `${etcdPrefix}/`, ...(from && { from }), ...(to && { to }), ...(decryption && { decryption }) };
+function optionsOf(flags: InspectFlags, env: Env): Omit<InspectOptions, "signal" | "onProgress"> {
+  const { from, to = [], etcdPrefix } = flags;
+  return { prefix: `${etcdPrefix}/`, to, encryption: decryptionOf(flags, env), ...(from && { from }) };
 }
 
 function decryptionOf({ encryptionProviderConfig: file }: InspectFlags, env: Env): DecryptionOptions | undefined {

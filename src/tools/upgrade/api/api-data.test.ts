@@ -19,6 +19,10 @@ describe("the objects of an API as stored data", () => {
   test("have the keys under which kube-apiserver stores them, each object once", async () => {
     const server = await startServer({ release: "1.33" });
     await server.create("/api/v1/namespaces/default/configmaps", { metadata: { name: "c" } });
+    await server.create("/api/v1/namespaces/default/services", {
+      metadata: { name: "s" },
+      spec: { ports: [{ port: 80 }] },
+    });
     await server.create("/apis/apps/v1/namespaces/default/deployments", {
       metadata: { name: "d" },
       spec: {
@@ -34,7 +38,7 @@ describe("the objects of an API as stored data", () => {
       "configmaps/default/c",
       "deployments/default/d",
       "namespaces/default",
-      "services/specs/default/kubernetes",
+      "services/specs/default/s",
     ])
       expect([...items.keys()]).toContain(`/registry/${name}`);
     expect([...items.keys()].filter((key) => !stored.has(key))).toEqual([]);

@@ -38,7 +38,7 @@ export async function inspectApi(options: ApiInspectionOptions): Promise<Inspect
     signal,
     onProgress,
     ...(release && { from: release }),
-    ...(to && { to }),
+    to: to ?? [],
   });
   if (inspection.read.keys === 0)
     throw new StoredDataError(`${requests.url} shows no objects: use a user that may list all resources`);
@@ -81,7 +81,17 @@ function asLimited(inspection: Inspection, facts: ApiFacts, { notRead, isGiven }
 }
 
 /** The findings that depend on stored values. */
-const OF_STORED_VALUES: ReadonlySet<string> = new Set([]);
+const OF_STORED_VALUES: ReadonlySet<string> = new Set([
+  "crd-stored-version-droppable",
+  "crd-stored-versions-incomplete",
+  "crd-version-removed",
+  "encrypted-not-inspected",
+  "object-large",
+  "rollback-unreadable",
+  "stored-by-newer-release",
+  "stored-version-undecodable",
+  "value-unreadable",
+]);
 
 function isKnown({ id }: Finding): boolean {
   return !OF_STORED_VALUES.has(id);

@@ -46,9 +46,7 @@ export function clientTallies(facts: ClientFacts): ClientTally[] {
       ...verdict,
     };
   });
-  const sorted = tallies.toSorted(
-    (a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.objects - a.objects,
-  );
+  const sorted = tallies.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.objects - a.objects);
   return withOthers(sorted);
 }
 
@@ -105,11 +103,7 @@ function builtInVerdict({ from, hops, served }: ClientFacts, target: Target): Ve
 }
 
 /** If the data does not show it, each version that some release could serve counts as served. */
-function isServedNow(
-  from: ReleaseView | undefined,
-  served: ReadonlySet<string> | undefined,
-  target: Target,
-): boolean {
+function isServedNow(from: ReleaseView | undefined, served: ReadonlySet<string> | undefined, target: Target): boolean {
   if (from !== undefined && versionIn(from.widest, target) === undefined) return false;
   return served === undefined || served.has(formatGroupVersion(target));
 }

@@ -33,8 +33,16 @@ export interface Facts {
   readonly aggregatedGroups: ReadonlySet<string>;
   readonly clients: readonly ClientTally[];
   readonly terminating: readonly TerminatingNamespace[];
-  readonly missingNamespaces: { readonly count: number; readonly objects: number; readonly subjects: readonly Subject[] };
-  readonly missingOwners: { readonly owners: number; readonly dependents: number; readonly subjects: readonly Subject[] };
+  readonly missingNamespaces: {
+    readonly count: number;
+    readonly objects: number;
+    readonly subjects: readonly Subject[];
+  };
+  readonly missingOwners: {
+    readonly owners: number;
+    readonly dependents: number;
+    readonly subjects: readonly Subject[];
+  };
   readonly unreadable: UnreadableValues;
   readonly encryption: EncryptionState;
   readonly clearValues: readonly ClearValues[];

@@ -27,7 +27,7 @@ import { largestObjects, managerTallies, resourceTallies } from "./tallies.ts";
 export interface InspectOptions {
   /** Undefined to detect it from the data. */
   readonly from?: ReleaseName | undefined;
-  /** Every release between `from` and the last of these is considered. */
+  /** Every release between `from` and the last of these is considered; if it is empty, the release after `from`. */
   readonly to: readonly ReleaseName[];
   /** The key prefix of the API server, "/registry/" by default. */
   readonly prefix?: string;
@@ -255,7 +255,9 @@ function limitsReached({ special, owners, namespaces, objects }: Collector, find
     ...[...special.dropped].map(([kind, count]) => `${count} objects of the kind ${kind} were not examined`),
     ...(special.undecodable.length === 0
       ? []
-      : [`the content of ${special.undecodable.length} objects could not be decoded: ${special.undecodable.slice(0, 5).map(bounded).join(", ")}`]),
+      : [
+          `the content of ${special.undecodable.length} objects could not be decoded: ${special.undecodable.slice(0, 5).map(bounded).join(", ")}`,
+        ]),
     ...(findings === 0 ? [] : [`${findings} more findings are not listed`]),
   ];
 }

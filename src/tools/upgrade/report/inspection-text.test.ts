@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Finding } from "../finding.ts";
 import { poison, sampleFinding, sampleInspection } from "../../../../test/testing/tools/upgrade/sample-inspection.ts";
 import { inspectionText } from "./inspection-text.ts";
 
@@ -22,6 +23,19 @@ describe("inspectionText", () => {
     expect(text).toContain("$ kubectl get sample-error\n");
     expect(text).toContain("info     title of sample-info [sample-info]\n");
     expect(text).not.toContain("Reason of sample-info");
+  });
+
+  test("shows the fixes of warnings only if there are few, or if the user requests details", () => {
+    const warnings = (count: number): Finding[] =>
+      Array.from({ length: count }, (_, n) => sampleFinding("warning", `w${n}`));
+    expect(inspectionText(sampleInspection({ findings: warnings(3) }))).toContain("$ kubectl get w2\n");
+    const many = sampleInspection({ findings: [sampleFinding("error", "e"), ...warnings(4)] });
+    const text = inspectionText(many);
+    expect(text).toContain("$ kubectl get e\n");
+    expect(text).toContain("warning  title of w3 [w3]\n");
+    expect(text).not.toContain("$ kubectl get w");
+    expect(text).toContain("Reasons and fixes of these findings: --details");
+    expect(inspectionText(many, { isDetailed: true })).toContain("$ kubectl get w3\n");
   });
 
   test("without problems the verdict reports that nothing must be fixed", () => {

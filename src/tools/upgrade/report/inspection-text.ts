@@ -18,11 +18,18 @@ export interface InspectionTextOptions {
   readonly color?: boolean;
   /** Whether to list the values that could not be read. */
   readonly listsUnreadable?: boolean;
+  /** Whether to show the reason and the fix of every finding, also if there are many. */
+  readonly isDetailed?: boolean;
   /** The number of findings that --ignore has removed. */
   readonly ignored?: number;
 }
 
 const NAMES_MAX = 3;
+/** If there are more errors and warnings, only the errors are shown in full. */
+const FULL_MAX = 3;
+const SHORT_NAMES_MAX = 3;
+const SEVERITY_WIDTH = 9;
+const WARNING_COLOR = "33;1";
 const RESOURCES_SHOWN = 8;
 const LARGEST_SHOWN = 5;
 const MANAGERS_SHOWN = 5;
@@ -75,24 +82,43 @@ function limits({ read: { notKnown } }: Inspection): string {
   return `This is a limited report, because the API does not show how objects are stored. Not known:\n${list}`;
 }
 
-/** Findings with a remedy in full, the others with one line each. */
+/** Errors in full, and the others as short as the screen needs. */
 function findings(inspection: Inspection, options: InspectionTextOptions): string {
-  const { width, color, ignored = 0 } = options;
-  const isBrief = ({ severity }: Finding): boolean => severity === "info";
-  const full = findingsText(
-    inspection.findings.filter((finding) => !isBrief(finding)),
-    {
-      namesMax: NAMES_MAX,
-      ...(width !== undefined && { width }),
-      ...(color !== undefined && { color }),
-    },
-  );
-  const brief = inspection.findings
-    .filter(isBrief)
-    .map(({ title, id }) => `${"info".padEnd(9)}${printable(`${title} [${id}]`)}\n`)
-    .join("");
+  const { width, color, ignored = 0, isDetailed = false } = options;
+  const isShort = shortenedBy(inspection.findings, isDetailed);
+  const full = inspection.findings.filter((finding) => !isShort(finding));
+  const short = inspection.findings.filter(isShort);
+  const details = findingsText(full, {
+    namesMax: NAMES_MAX,
+    ...(width !== undefined && { width }),
+    ...(color !== undefined && { color }),
+  });
+  const hint = short.length === 0 ? "" : "Reasons and fixes of these findings: --details, --html FILE or -o json\n";
   const hidden = ignored === 0 ? "" : `${counted(ignored, "finding")} ignored by --ignore\n`;
-  return [full, brief, hidden].filter((text) => text !== "").join("\n");
+  return [details, short.map((finding) => shortText(finding, options)).join("") + hint, hidden]
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function shortenedBy(all: readonly Finding[], isDetailed: boolean): (finding: Finding) => boolean {
+  if (isDetailed) return () => false;
+  const toFix = all.filter(({ severity }) => severity !== "info").length;
+  return ({ severity }) => severity === "info" || (severity === "warning" && toFix > FULL_MAX);
+}
+
+/** A warning also has a line with its first subjects. */
+function shortText(
+  { severity, title, id, subjects, count }: Finding,
+  { color = false }: InspectionTextOptions,
+): string {
+  const label = severity.padEnd(SEVERITY_WIDTH);
+  const colored = color && severity === "warning" ? `\u001b[${WARNING_COLOR}m${label}\u001b[0m` : label;
+  const first = `${colored}${printable(`${title} [${id}]`)}\n`;
+  if (severity === "info" || subjects.length === 0) return first;
+  const names = [...new Set(subjects.slice(0, SHORT_NAMES_MAX).map(({ name }) => name))];
+  const hidden = count - Math.min(subjects.length, SHORT_NAMES_MAX);
+  const more = hidden > 0 ? ` and ${countText(hidden)} more` : "";
+  return `${first}${"".padEnd(SEVERITY_WIDTH)}- ${printable(names.join(", "))}${more}\n`;
 }
 
 function resourceRows({ resources, read }: Inspection): string[][] {

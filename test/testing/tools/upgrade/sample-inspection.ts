@@ -33,6 +33,7 @@ export function sampleInspection(more: Partial<Inspection> = {}): Inspection {
       release: "1.33",
       origin: "found",
       evidence: ["kube-apiserver kube-system/kube-apiserver-cp-1 runs v1.33.4"],
+      candidates: [],
       atLeast: "1.32",
       servers: [
         {

@@ -42,7 +42,7 @@ function byImportance(left: Finding, right: Finding): number {
 
 /** Findings that do not depend on a release come first, because they are problems already now. */
 function rankOf({ release }: Finding): number {
-  return release === undefined ? -1 : RELEASES.indexOf(release);
+  return RELEASES.findIndex((name) => name === release);
 }
 
 function compare(left: string, right: string): number {

@@ -136,7 +136,10 @@ function unknownFlags({ hops, detected }: Facts): Finding[] {
         name: `--runtime-config=${entry}`,
         detail: `Kubernetes ${release} does not have the API version`,
       })),
-      ...ignoredGates(gates, release).map(({ gate, problem }) => ({ name: `--feature-gates=${gate}`, detail: problem })),
+      ...ignoredGates(gates, release).map(({ gate, problem }) => ({
+        name: `--feature-gates=${gate}`,
+        detail: problem,
+      })),
     ].filter(({ name }) => !reported.has(name));
     for (const { name } of subjects) reported.add(name);
     if (subjects.length === 0) return [];
@@ -211,7 +214,10 @@ function expiredLeases({ leases }: Facts): Finding[] {
       severity: "info",
       title: `${counted(expired.length, "identity lease")} of API servers ${expired.length === 1 ? "has" : "have"} expired`,
       why: "A server that has ended leaves its lease, which running servers delete after a while. If they do not, none was running when the data was copied.",
-      fix: ["Nothing must be done, unless the lease still exists an hour later:", "$ kubectl get leases -n kube-system"],
+      fix: [
+        "Nothing must be done, unless the lease still exists an hour later:",
+        "$ kubectl get leases -n kube-system",
+      ],
       count: expired.length,
       subjects: expired.slice(0, SUBJECTS_MAX).map(({ name, hostname, renewTime }) => ({
         name: `leases.coordination.k8s.io kube-system/${name}`,

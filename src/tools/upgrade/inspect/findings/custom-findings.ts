@@ -48,7 +48,9 @@ function removedVersions(facts: Facts, definition: CustomDefinition): Finding[] 
 }
 
 function oldVersions(facts: Facts, definition: CustomDefinition): Finding[] {
-  const old = definition.versions.filter(({ isDeclared, isStorage, objects }) => isDeclared && !isStorage && objects > 0);
+  const old = definition.versions.filter(
+    ({ isDeclared, isStorage, objects }) => isDeclared && !isStorage && objects > 0,
+  );
   if (old.length === 0) return [];
   const count = sumOf(old);
   const storage = definition.versions.find(({ isStorage }) => isStorage)?.version ?? "unknown";

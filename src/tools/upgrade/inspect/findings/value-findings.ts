@@ -58,7 +58,8 @@ function encryptionFindings(facts: Facts): Finding[] {
     ...keyFinding(having("failed", "partly"), {
       id: "encryption-key-wrong",
       severity: "error",
-      title: (values) => `Not all of ${values} can be decrypted with the key of that name in the encryption configuration`,
+      title: (values) =>
+        `Not all of ${values} can be decrypted with the key of that name in the encryption configuration`,
       why: "Servers with this configuration fail every list of a resource that has one such value.",
       fix: [
         "Check whether the name was given to another key, and add the previous key under the same name behind the new one.",
@@ -76,7 +77,8 @@ function encryptionFindings(facts: Facts): Finding[] {
       {
         id: "encryption-key-outdated",
         severity: "info",
-        title: (values) => `${values} ${values === "1 value" ? "is" : "are"} encrypted with a key that is not the first of its resource`,
+        title: (values) =>
+          `${values} ${values === "1 value" ? "is" : "are"} encrypted with a key that is not the first of its resource`,
         why: "The key cannot be removed from the configuration before these values are rewritten.",
         fix: ["Rewrite the objects, so that the servers encrypt them with the first key:", ...rewriteAll(keys)],
       },
@@ -88,7 +90,9 @@ function encryptionFindings(facts: Facts): Finding[] {
         severity: "info",
         title: () => "The encryption configuration has keys that no value needs",
         why: "A key that is not used can leak without a benefit. Backups that are older than the last rewrite may still need it.",
-        fix: ["Remove the keys from the configuration of all API servers, and keep them with the backups that need them."],
+        fix: [
+          "Remove the keys from the configuration of all API servers, and keep them with the backups that need them.",
+        ],
       },
     ),
   ];

@@ -41,7 +41,10 @@ function decodingFinding(facts: Facts, stat: PlacedStat, version: VersionStat): 
   const common = {
     release: hop.release,
     count: version.objects,
-    subjects: version.names.map((name): Subject => ({ name: `${resource} ${name}`, detail: `stored as ${apiVersion}` })),
+    subjects: version.names.map((name): Subject => ({
+      name: `${resource} ${name}`,
+      detail: `stored as ${apiVersion}`,
+    })),
   };
   if (storageOfRelease(stat.place, hop.release, hop.catalog.emulation) === undefined) {
     return [

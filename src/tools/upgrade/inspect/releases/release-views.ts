@@ -49,8 +49,12 @@ export function openView(release: ReleaseName, flags: ServingFlags, emulated?: E
   };
 }
 
-/** The releases between `from` and the last target; only the targets if `from` is unknown or newer. */
+/**
+ * The releases between `from` and the last target, or only the next release if there is no target; only the targets if
+ * `from` is unknown or newer.
+ */
 export function hopsBetween(from: ReleaseName | undefined, to: readonly ReleaseName[]): readonly ReleaseName[] {
+  if (to.length === 0) return from === undefined ? [] : RELEASES.slice(RELEASES.indexOf(from) + 1).slice(0, 1);
   const targets = RELEASES.filter((release) => to.includes(release));
   const last = targets.at(-1);
   if (from === undefined || last === undefined) return targets;
