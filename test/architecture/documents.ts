@@ -242,6 +242,8 @@ function sectionOf(files: readonly TextFile[], heading: string): { readonly line
 
 const PRIVATE_PATH = /(?<![\w.)}\]-])\/(?:work|root)\//;
 const NEIGHBOUR = /\.\.\/shared(?!\w)(?:\/(\w+))?/g;
+/** The folders beside the project that tests and scripts use if they are present. */
+const FACT_FOLDERS: readonly (string | undefined)[] = ["facts", "fidelity", "snapshots"];
 const REGISTRY_HOST = /registry\.(?:npmjs\.org|yarnpkg\.com)/;
 const RESOLVED_URL = /"resolved":\s*"http/;
 
@@ -257,7 +259,7 @@ export function checkPrivateText(files: readonly TextFile[]): readonly Violation
       if (PRIVATE_PATH.test(line))
         violations.push(found("names a path of one machine: make it relative or configurable"));
       for (const [, folder] of line.matchAll(NEIGHBOUR)) {
-        const allowed = /^(test|scripts)\//.test(path) && (folder === "facts" || folder === "fidelity");
+        const allowed = /^(test|scripts)\//.test(path) && FACT_FOLDERS.includes(folder);
         if (!allowed)
           violations.push(
             found(

@@ -6,7 +6,7 @@ export const TREE_DEPTH_MAX = 64;
  * Maximum size of a page with its overflow pages. bbolt splits a page that has more than a few values, so only values of
  * many megabytes reach it; etcd itself rejects requests above 1.5 MB by default.
  */
-export const PAGE_BYTES_MAX = 64 * 1024 * 1024;
+export const OVERFLOWING_PAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of pages in a tree that has only a few small entries in every etcd, such as the bucket "meta". */
 export const SMALL_TREE_PAGES_MAX = 1024;
 /** How much is read at once where the next pages are near each other in the file. */

@@ -20,7 +20,7 @@ import { Slices, type SliceOptions } from "../database-file/slices.ts";
 import { isGzip, unpack } from "./unpack.ts";
 import { verifyHash } from "./verify-hash.ts";
 
-export interface EtcdFileWalked {
+interface EtcdFileWalked {
   readonly keys: number;
   readonly bytes: number;
 }

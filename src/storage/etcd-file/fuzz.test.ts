@@ -101,7 +101,7 @@ describe("a damaged file is rejected, or read as far as its checksum allows", ()
           const bytes = damaged(content, damage);
           const read = await readDamaged(bytes);
           if (read === undefined) return;
-          // The end of the file may be cut so that it looks like the database of a member, which the user is told.
+          // The end of the file may be cut so that it looks like the database of a member, and the source then has a warning.
           if (bytes.equals(content) || !read.isHashed) expect(read.walked.keys).toBe(expected.live.size);
           else throw new Error("read a damaged snapshot");
         }),

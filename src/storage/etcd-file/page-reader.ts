@@ -4,7 +4,7 @@
  */
 import type { BoltMeta } from "./bolt-meta.ts";
 import { damaged } from "./damaged.ts";
-import { PAGE_BYTES_MAX, WINDOW_BYTES } from "./etcd-file-limits.ts";
+import { OVERFLOWING_PAGE_BYTES_MAX, WINDOW_BYTES } from "./etcd-file-limits.ts";
 import type { RawFile } from "./raw-file.ts";
 
 /** A page with its overflow pages, as a part of a buffer. */
@@ -67,7 +67,7 @@ export class PageReader {
       return { bytes: this.#window, start, end: start + length, position };
     }
     if (page + pages > this.#pageCount) throw damaged(`page ${page} extends beyond the end of the file`);
-    if (length > PAGE_BYTES_MAX) throw damaged(`page ${page} has ${length} bytes`);
+    if (length > OVERFLOWING_PAGE_BYTES_MAX) throw damaged(`page ${page} has ${length} bytes`);
     if (this.#large.length < length) this.#large = Buffer.allocUnsafeSlow(length);
     this.#file.read(this.#large, length, position);
     return { bytes: this.#large, start: 0, end: length, position };

@@ -64,7 +64,7 @@ function* packedChunks(packed: number, onRead: (bytes: number) => void): Generat
   }
 }
 
-/** What the file itself says about its size; it may be more by a multiple of 4 GB, or untrue. */
+/** The size that the file states. The true size may be greater by a multiple of 4 GB, or any other. */
 function leastSize(packed: number, packedBytes: number): number {
   const size = Buffer.alloc(SIZE_BYTES);
   const bytes = readSync(packed, size, 0, SIZE_BYTES, Math.max(0, packedBytes - SIZE_BYTES));

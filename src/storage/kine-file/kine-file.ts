@@ -35,8 +35,8 @@ export function openKineFile(path: string): KineFile {
 }
 
 /**
- * If there is no journal beside the file, the file is complete, and SQLite is told not to create one, as it does even
- * for a read-only connection.
+ * If there is no journal beside the file, the file is complete. "immutable" then keeps SQLite from creating one, which it
+ * does even for a read-only connection.
  */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || existsSync(`${path}-journal`)) return path;
@@ -45,7 +45,7 @@ function locationOf(path: string): string | URL {
   return location;
 }
 
-export class KineFile {
+class KineFile {
   readonly #db: DatabaseSync;
   readonly #range: RevisionRange;
 

@@ -52,28 +52,36 @@ export class RowWalk {
   }
 
   #readRow(row: Row): void {
-    const { id, name, deleted, created } = row;
-    if (typeof id !== "number" || id !== row["row"] || id < 1 || id >= this.lastRevision) {
-      throw damagedDatabase("the IDs of its rows are not in order");
-    }
-    this.lastRevision = id;
+    const id = this.#idOf(row);
+    const { name } = row;
     // Different names that are not UTF-8 would look the same.
     if (typeof name !== "string" || name.includes("\ufffd")) throw damagedDatabase(`row ${id} has no valid name`);
     if (name === COMPACT_ROW || !name.startsWith(this.#prefix)) return;
     const bytes = Buffer.from(name);
     if (!this.#seen.add({ bytes, start: 0, end: bytes.length, position: id })) return;
-    if (isSet(deleted)) return;
-    const size = row["size"] ?? 0;
-    if (typeof size !== "number" || size > VALUE_BYTES_MAX) throw damagedDatabase(`row ${id} is too large`);
-    const value = size === 0 ? Buffer.alloc(0) : bufferOf(this.#value.get(id)?.["value"], id);
+    if (isSet(row["deleted"])) return;
+    const value = this.#valueOf(row, id);
     this.keys++;
     this.bytes += bytes.length + value.length;
-    this.#visit({
-      key: name,
-      value,
-      createRevision: isSet(created) ? id : revisionOf(row["create_revision"]),
-      modRevision: id,
-    });
+    const createRevision = isSet(row["created"]) ? id : revisionOf(row["create_revision"]);
+    this.#visit({ key: name, value, createRevision, modRevision: id });
+  }
+
+  /** The ID is the revision of the change. */
+  #idOf({ id, row }: Row): number {
+    if (typeof id !== "number" || id !== row || id < 1 || id >= this.lastRevision) {
+      throw damagedDatabase("the IDs of its rows are not in order");
+    }
+    this.lastRevision = id;
+    return id;
+  }
+
+  #valueOf({ size }: Row, id: number): Buffer {
+    if (size === null || size === 0) return Buffer.alloc(0);
+    if (typeof size !== "number" || size > VALUE_BYTES_MAX) throw damagedDatabase(`row ${id} is too large`);
+    const value = this.#value.get(id)?.["value"];
+    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    throw damagedDatabase(`the value of row ${id} is not binary`);
   }
 
   #isAt(position: number, { bytes, start, end }: KeyPlace): boolean {
@@ -84,11 +92,6 @@ export class RowWalk {
 
 function isSet(flag: SQLOutputValue | undefined): boolean {
   return flag !== null && flag !== undefined && flag !== 0;
-}
-
-function bufferOf(value: SQLOutputValue | undefined, id: number): Buffer {
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  throw damagedDatabase(`the value of row ${id} is not binary`);
 }
 
 function revisionOf(value: SQLOutputValue | undefined): number {

@@ -8,7 +8,7 @@ export interface ReadFile {
   readonly isHashed: boolean;
   readonly mayMissTransaction: boolean;
   readonly keys: ReadonlyMap<string, LiveKey>;
-  /** What the reader counted. */
+  /** The counts of the reader. */
   readonly walked: { readonly keys: number; readonly bytes: number };
 }
 

@@ -14,12 +14,16 @@ export interface EtcdProcess {
   readonly endpoint: string;
   /** Process ID; `restart` changes it. */
   readonly pid: number;
+  /** The database of the member. etcd writes to it while it runs. */
+  readonly databaseFile: string;
   /** `pause` sends SIGSTOP, `resume` sends SIGCONT. */
   pause(): void;
   resume(): void;
   /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>;
-  /** Starts again after `kill`, with the same ports and data. */
+  /** Sends SIGTERM, so that etcd completes its database; resolves when the process has exited. */
+  terminate(): Promise<void>;
+  /** Starts again after `kill` or `terminate`, with the same ports and data. */
   restart(): Promise<void>;
   /** Copies the data. Call it only while the process is killed. */
   backUp(): EtcdBackup;
@@ -70,20 +74,23 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
   };
   let child = await start();
   const backups: string[] = [];
-  const kill = async (): Promise<void> => {
+  const endWith = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
-    child.kill("SIGKILL");
+    child.kill(signal);
     await exited;
   };
+  const kill = (): Promise<void> => endWith("SIGKILL");
   return {
     endpoint,
     get pid() {
       return child.pid!;
     },
+    databaseFile: join(dataDirectory, "member", "snap", "db"),
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     kill,
+    terminate: () => endWith("SIGTERM"),
     restart: async () => {
       child = await start();
     },
