@@ -14,6 +14,7 @@ import { exitCodeOf, withoutIgnored } from "../upgrade/report/failing.ts";
 import { inspectionHtml } from "../upgrade/report/inspection-html.ts";
 import { inspectionJson } from "../upgrade/report/inspection-json.ts";
 import { inspectionText } from "../upgrade/report/inspection-text.ts";
+import { inStableOrder } from "../upgrade/report/stable-order.ts";
 import { StoredDataError, type WalkProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
@@ -58,7 +59,7 @@ async function inspect(flags: InspectFlags, version: string): Promise<void> {
     return work.finally(() => progress.clear());
   });
   requireUpgrade(inspection);
-  report(flags, inspection, { version, page });
+  report(flags, inStableOrder(inspection), { version, page });
 }
 
 /** Fails if no release was checked, because a report without errors would look like permission to upgrade. */

@@ -80,12 +80,13 @@ function clients({ clients: all }: Inspection): string {
   );
 }
 
-function customResources({ customResources: all }: Inspection): string {
+function customResources({ customResources: all, read }: Inspection): string {
+  const areCounted = read.notKnown === undefined;
   return table(
     ["CRD", "Versions", "storedVersions", "Can be dropped", "Conversion"],
     all.map((crd) =>
       row(crd.name, [
-        long(versions(crd)),
+        long(versions(crd, areCounted)),
         long(crd.storedVersions.join(", ")),
         long(crd.droppable.join(", ")),
         long(crd.webhook === undefined ? crd.conversion : `${crd.conversion} ${crd.webhook}`),
@@ -94,17 +95,17 @@ function customResources({ customResources: all }: Inspection): string {
   );
 }
 
-function versions({ versions: all }: CustomResourceDefinitionState): string {
+function versions({ versions: all }: CustomResourceDefinitionState, areCounted: boolean): string {
   return all
     .map(({ version, objects, isDeclared, isServed, isStorage, isDeprecated }) => {
       const state = [
-        `${countText(objects)} stored`,
+        ...(areCounted ? [`${countText(objects)} stored`] : []),
         ...(isDeclared ? [] : ["not declared"]),
         ...(isDeclared && !isServed ? ["not served"] : []),
         ...(isStorage ? ["storage version"] : []),
         ...(isDeprecated ? ["deprecated"] : []),
       ];
-      return `${version} (${state.join(", ")})`;
+      return state.length === 0 ? version : `${version} (${state.join(", ")})`;
     })
     .join(", ");
 }
