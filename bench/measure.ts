@@ -15,6 +15,7 @@ import { customRows } from "./rows-custom.ts";
 import { crdGrowthRows, objectGrowthRows } from "./rows-growth.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
 import { defaultsRows, encryptionRows, filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
+import { inspectRows } from "./rows-inspect.ts";
 import { manyObjectsRows } from "./rows-memory.ts";
 import { migrateRows } from "./rows-migrate.ts";
 import { namespaceRows } from "./rows-namespace.ts";
@@ -56,6 +57,7 @@ async function inProcessRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("encryption") ? await step("encryption at rest", () => encryptionRows(context)) : []),
     ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
     ...(only.has("defaults") ? await step("defaults on read", () => defaultsRows(context)) : []),
+    ...(only.has("inspect") ? await step("inspection of a snapshot", () => inspectRows(context)) : []),
     ...(only.has("merge") ? await step("discovery merge", () => mergeRows(context)) : []),
   ];
 }

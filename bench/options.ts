@@ -26,9 +26,10 @@ export const ROW_NAMES = [
   "defaults",
   "merge",
   "growth",
+  "inspect",
 ] as const;
-/** Takes far longer than all others, and several GB of memory. */
-const ONLY_IF_NAMED: readonly string[] = ["growth"];
+/** Growth takes far longer than all others, and several GB of memory; inspect writes a file of 2 GB. */
+const ONLY_IF_NAMED: readonly string[] = ["growth", "inspect"];
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
@@ -56,8 +57,10 @@ create-watched creates ConfigMaps while up to 9,000 clients watch them; it has n
 custom compares 1,000 CRDs with one, and custom resources with Deployments of the same content.
 growth measures writes and events with up to 1,000,000 objects, 5,000 CRDs and 50 servers, and draws bench-results/growth.html;
 its floor is the smallest size.
+inspect reads a synthetic snapshot of 1,000,000 keys and 2 GB in the directory for temporary files (TMPDIR); its floor reads and hashes that
+file once.
 
-  --only LIST      rows to measure (default all but growth): ${ROW_NAMES.join(", ")}
+  --only LIST      rows to measure (default all but growth and inspect): ${ROW_NAMES.join(", ")}
   --stores LIST    stores to measure: embedded, etcd (default both; etcd is skipped if it is not installed);
                    servers that call each other (proxy, merge) need etcd;
                    publish, cold, if-ready, migrate, namespace, owner-graph, custom and access use embedded only

@@ -15,6 +15,18 @@ export function cpuMs(pid: number): number {
 
 /** Resident memory in MB (millions of bytes). */
 export function residentMb(pid: number): number {
-  const match = /^VmRSS:\s+([0-9]+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return statusMb(pid, "VmRSS");
+}
+
+/**
+ * The highest resident memory so far, in MB. The maximum of `process.resourceUsage` would include the memory of the
+ * parent process, which a new process shares for a moment.
+ */
+export function peakResidentMb(pid: number): number {
+  return statusMb(pid, "VmHWM");
+}
+
+function statusMb(pid: number, field: string): number {
+  const match = new RegExp(`^${field}:\\s+([0-9]+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return (Number(match?.[1]) * BYTES_PER_KIB) / 1e6;
 }
