@@ -234,5 +234,5 @@ function keyId(provider: string, key: string): string {
 
 /** A value in the store may begin with anything. */
 function printable(name: string): string {
-  return bounded(name).replaceAll(/[^\x21-\x7e…]/g, "?");
+  return bounded(name).replaceAll(/[^\x21-\x7e\u2026]/g, "?");
 }
