@@ -6,7 +6,7 @@ import type { ApiRequests } from "./api-requests.ts";
 import { deprecatedRequests, type DeprecatedRequest } from "./deprecated-requests.ts";
 
 export interface ApiFacts {
-  /** The versions that the API servers reported, for example "v1.33.4", sorted. */
+  /** The versions that the API servers reported, such as "v1.33.4" or "v1.36.4, which emulates 1.33", sorted. */
   readonly versions: readonly string[];
   /** The release as which the oldest of them behaves. */
   readonly release: ReleaseName | undefined;
@@ -49,10 +49,11 @@ async function serverVersions(reconnect: () => ApiRequests): Promise<Pick<ApiFac
     const received = await reconnect().json("/version");
     if ("missing" in received) break;
     const { value } = received;
-    versions.add(stringAt(value, "gitVersion"));
-    // A server of a newer binary reports the release as which it behaves.
-    const minor = stringAt(value, "emulationMinor") || stringAt(value, "minor");
+    // A server of a newer binary also reports the release as which it behaves.
+    const binary = stringAt(value, "minor");
+    const minor = stringAt(value, "emulationMinor") || binary;
     const name = `1.${minor.replace(/\D.*$/, "")}`;
+    versions.add(stringAt(value, "gitVersion") + (minor === binary ? "" : `, which emulates ${name}`));
     if (isReleaseName(name)) releases.add(name);
   }
   const [release] = [...releases].toSorted((left, right) => Number(left.slice(2)) - Number(right.slice(2)));

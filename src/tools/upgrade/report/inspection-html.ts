@@ -100,18 +100,17 @@ function findingsSection({ findings }: Inspection, { ignored }: InspectionHtmlOp
 }
 
 function article(finding: Finding): string {
-  const { id, severity, title, why, release, count } = finding;
+  const { id, severity, title, why, release } = finding;
   const about = [
     `<span class="severity">${SEVERITY_NAMES[severity]}</span>`,
     `<code>${shown(id)}</code>`,
     ...(release === undefined ? [] : [`from ${shown(release)}`]),
-    ...(count === 0 ? [] : [countText(count)]),
   ];
   return [
     `<article class="${severity}" data-finding="${shown(id)}"><h3>${shown(title)}</h3>`,
     `<p class="about">${about.join(" · ")}</p><p>${shown(why)}</p>`,
-    steps(finding),
     subjects(finding),
+    steps(finding),
     "</article>",
   ].join("");
 }

@@ -14,7 +14,7 @@ article.error { border-color: var(--error); } article.warning { border-color: va
 pre { margin: .25rem 0; padding: .4rem .6rem; background: var(--band); border-radius: 3px; white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font: .85rem ui-monospace, monospace; } .detail { color: var(--soft); }
 svg.share { width: 5rem; height: .6rem; vertical-align: middle; } svg.share rect { fill: var(--bar); }
-footer { margin-top: 2rem; color: var(--soft); font-size: .85rem; }
+.wide + .wide { margin-top: 1rem; } td.number { white-space: nowrap; } footer { margin-top: 2rem; color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) { main { padding: 1rem; } dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
   tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; } }
 @media print { :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --band: #f1f4f7; --band2: #e6ebf0;
