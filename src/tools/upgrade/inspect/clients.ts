@@ -19,6 +19,8 @@ export interface ClientFacts {
   readonly strings: ByteStrings;
   /** The built-in group versions that the servers have registered; undefined if the data does not show them. */
   readonly served: ReadonlySet<string> | undefined;
+  /** Whether the data shows the flags of the servers, so that `from` serves what they serve. */
+  readonly areFlagsKnown: boolean;
   readonly from: ReleaseView | undefined;
   readonly hops: readonly ReleaseView[];
   readonly definitions: ReadonlyMap<string, CustomDefinition>;
@@ -88,24 +90,25 @@ interface Target {
   readonly resource: string;
 }
 
-function builtInVerdict({ from, hops, served }: ClientFacts, target: Target): Verdict {
-  if (!isServedNow(from, served, target)) return { status: "unserved" };
+function builtInVerdict(facts: ClientFacts, target: Target): Verdict {
+  if (!isServedNow(facts, target)) return { status: "unserved" };
+  const { from, hops } = facts;
   const removing = hops.find(({ widest }) => versionIn(widest, target) === undefined);
   const replacement = replacementOf({ from, hops }, target);
   if (removing !== undefined)
     return from === undefined && !isKnown(hops, target)
       ? { status: "unserved" }
       : { status: "removed", release: removing.release, ...replacement };
-  const isOnNow = from === undefined || versionIn(from.catalog, target) !== undefined;
-  const disabling = isOnNow ? hops.find(({ catalog }) => versionIn(catalog, target) === undefined) : undefined;
+  const disabling = hops.find(({ catalog }) => versionIn(catalog, target) === undefined);
   if (disabling !== undefined) return { status: "disabled", release: disabling.release, ...replacement };
   return servedVerdict({ from, hops }, target, replacement);
 }
 
-/** If the data does not show it, each version that some release could serve counts as served. */
-function isServedNow(from: ReleaseView | undefined, served: ReadonlySet<string> | undefined, target: Target): boolean {
-  if (from !== undefined && versionIn(from.widest, target) === undefined) return false;
-  return served === undefined || served.has(formatGroupVersion(target));
+/** If nothing shows the flags of the servers, each version that they could serve counts as served. */
+function isServedNow({ from, served, areFlagsKnown }: ClientFacts, target: Target): boolean {
+  if (served !== undefined) return served.has(formatGroupVersion(target));
+  if (from === undefined) return true;
+  return versionIn(areFlagsKnown ? from.catalog : from.widest, target) !== undefined;
 }
 
 function servedVerdict(

@@ -152,6 +152,7 @@ function factsOf(
       resources: resources.all,
       strings,
       served: detected.served,
+      areFlagsKnown: detected.areFlagsKnown,
       from,
       hops,
       definitions: new Map(definitions.map((definition) => [definition.name, definition])),

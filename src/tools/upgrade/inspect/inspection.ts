@@ -131,7 +131,7 @@ export interface ManagerTally {
 
 /**
  * - `removed`: a hop does not serve the version, `from` does.
- * - `disabled`: a hop serves the version only if --runtime-config enables it, `from` serves it.
+ * - `disabled`: a hop serves the version only if --runtime-config enables it, and the client could write through it.
  * - `deprecated`: all hops serve the version, and it is deprecated.
  * - `older`: the version is not the one that the last hop prefers.
  * - `unserved`: `from` does not serve the version any more, so the record is old.

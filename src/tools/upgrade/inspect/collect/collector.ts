@@ -1,5 +1,4 @@
 /** Examines every stored value once: how it is stored, who wrote it, who owns it, and in which namespace it is. */
-import { isEncrypted } from "../../../../storage/encryption/providers.ts";
 import { isProtobufEnvelope } from "../../../../objects/protobuf/decode.ts";
 import type { StoredItem } from "../../stored-data.ts";
 import type { UnreadableValue } from "../inspection.ts";
@@ -7,7 +6,7 @@ import { ByteStrings, OTHERS_ID } from "../scan/byte-strings.ts";
 import { JsonScan } from "../scan/json-scan.ts";
 import { ABSENT, ObjectHead } from "../scan/object-head.ts";
 import { ProtobufScan } from "../scan/protobuf-scan.ts";
-import type { EncryptedValues } from "./encrypted-values.ts";
+import { isEncrypted, type EncryptedValues } from "./encrypted-values.ts";
 import { Largest } from "./largest.ts";
 import { NamespaceCounts } from "./namespaces.ts";
 import { Owners } from "./owners.ts";
@@ -72,8 +71,8 @@ export class Collector {
     const problem = this.scan(clear);
     if (problem !== undefined) return this.#addUnreadable(item, located, problem);
     if (clear === value) {
-      if (isProtobufEnvelope(clear)) stat.protobuf++;
-      else stat.json++;
+      if (clear[0] === OPEN_OBJECT) stat.json++;
+      else stat.protobuf++;
     }
     this.#countObject(located, clear, bytes);
   }
@@ -81,10 +80,10 @@ export class Collector {
   /** Fills `head` from a value in clear. Returns why it cannot be read; undefined if it was read. */
   scan(value: Buffer): string | undefined {
     const { head } = this;
-    const isProtobuf = isProtobufEnvelope(value);
-    if (!isProtobuf && value[0] !== OPEN_OBJECT)
+    const isJson = value[0] === OPEN_OBJECT;
+    if (!isJson && !isProtobufEnvelope(value))
       return value.length === 0 ? "the value is empty" : "the value is neither protobuf nor a JSON object";
-    const problem = isProtobuf ? this.#protobuf.scan(value, head) : this.#json.scan(value, head);
+    const problem = isJson ? this.#json.scan(value, head) : this.#protobuf.scan(value, head);
     if (problem !== undefined) return problem;
     if (!this.#isValidVersion(head.apiVersion)) return NO_TYPE;
     return head.kind === ABSENT || this.types.textOf(head.kind) === "" ? NO_TYPE : undefined;
