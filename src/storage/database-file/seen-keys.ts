@@ -5,8 +5,8 @@
  */
 import { DatabaseFileError } from "./database-file-error.ts";
 
-/** Maximum number of different keys. Their table would take 1 GB; a cluster has fewer than a tenth. */
-const KEYS_MAX = 40_000_000;
+/** Maximum number of different keys. Their table would take 512 MB; a cluster has fewer than a tenth. */
+const KEYS_MAX = 20_000_000;
 /** Maximum number of pairs of keys with the same 64-bit hash. One such pair is already very improbable. */
 const COLLISIONS_MAX = 100;
 const SLOTS_AT_FIRST = 4096;

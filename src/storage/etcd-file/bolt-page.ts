@@ -1,6 +1,7 @@
 /** The entries of the two kinds of tree pages of bbolt. Every position and size is checked against the page. */
 import { PAGE_HEADER_BYTES } from "./bolt-meta.ts";
 import { damaged } from "./damaged.ts";
+import { BRANCH_BYTES_MAX } from "./etcd-file-limits.ts";
 import type { PageView } from "./page-reader.ts";
 
 const BRANCH_FLAG = 1;
@@ -38,6 +39,7 @@ export function branchChildren(view: PageView): readonly Child[] {
   const { start, end } = view;
   const count = entryCount(view);
   if (count === 0) throw damaged(`${nameOf(view)} is a branch without children`);
+  if (end - start > BRANCH_BYTES_MAX) throw damaged(`${nameOf(view)} is a branch of ${end - start} bytes`);
   const bytes = Buffer.from(view.bytes.subarray(start, end));
   const children: Child[] = [];
   let dataStart = PAGE_HEADER_BYTES + count * ENTRY_BYTES;

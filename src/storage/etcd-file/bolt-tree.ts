@@ -70,9 +70,10 @@ export function* leavesBackwards(
   const path: Branch[] = [];
   let page = bucket.rootPage;
   let firstKey: Buffer = Buffer.alloc(0);
-  for (let pagesRead = 1; ; pagesRead++) {
-    if (pagesRead > pagesMax) throw damaged("a tree has more pages than expected, or refers to one page several times");
+  for (let pagesRead = 0; ;) {
     const view = pages.read(page);
+    pagesRead += (view.end - view.start) / pages.pageSize;
+    if (pagesRead > pagesMax) throw damaged("a tree has more pages than expected, or refers to one page several times");
     if (isBranch(view)) {
       if (path.length === TREE_DEPTH_MAX) throw damaged("a tree of pages is too deep");
       const children = branchChildren(view);

@@ -7,6 +7,8 @@ export const TREE_DEPTH_MAX = 64;
  * many megabytes reach it; etcd itself rejects requests above 1.5 MB by default.
  */
 export const OVERFLOWING_PAGE_BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum size of a branch page, of which the reader keeps one per level. Those of etcd have one page. */
+export const BRANCH_BYTES_MAX = 1024 * 1024;
 /** Maximum number of pages in a tree that has only a few small entries in every etcd, such as the bucket "meta". */
 export const SMALL_TREE_PAGES_MAX = 1024;
 /** How much is read at once where the next pages are near each other in the file. */

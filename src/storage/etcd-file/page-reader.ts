@@ -17,9 +17,9 @@ export interface PageView {
 }
 
 export class PageReader {
+  readonly pageSize: number;
+  readonly pageCount: number;
   readonly #file: RawFile;
-  readonly #pageSize: number;
-  readonly #pageCount: number;
   readonly #window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
   #windowStart = 0;
   #windowEnd = 0;
@@ -27,17 +27,13 @@ export class PageReader {
 
   constructor(file: RawFile, { pageSize, pageCount }: BoltMeta) {
     this.#file = file;
-    this.#pageSize = pageSize;
-    this.#pageCount = pageCount;
-  }
-
-  get pageCount(): number {
-    return this.#pageCount;
+    this.pageSize = pageSize;
+    this.pageCount = pageCount;
   }
 
   /** The number of pages that fit into one read. */
   get windowPages(): number {
-    return WINDOW_BYTES / this.#pageSize;
+    return WINDOW_BYTES / this.pageSize;
   }
 
   /** Whether a page has been read with an earlier page. */
@@ -48,8 +44,8 @@ export class PageReader {
   /** Reads pages that will be needed soon. */
   readNear(firstPage: number, lastPage: number): void {
     this.#requirePage(firstPage);
-    const end = Math.min(lastPage + 1, this.#pageCount, firstPage + this.windowPages);
-    this.#file.read(this.#window, (end - firstPage) * this.#pageSize, firstPage * this.#pageSize);
+    const end = Math.min(lastPage + 1, this.pageCount, firstPage + this.windowPages);
+    this.#file.read(this.#window, (end - firstPage) * this.pageSize, firstPage * this.pageSize);
     this.#windowStart = firstPage;
     this.#windowEnd = end;
   }
@@ -57,16 +53,16 @@ export class PageReader {
   /** Valid until the next page is read. */
   read(page: number): PageView {
     if (!this.isNear(page)) this.readNear(page, page);
-    const start = (page - this.#windowStart) * this.#pageSize;
+    const start = (page - this.#windowStart) * this.pageSize;
     const pages = 1 + this.#window.readUInt32LE(start + 12);
     if (this.#window.readUInt32LE(start) !== page % 2 ** 32)
       throw damaged(`page ${page} has the number of another page`);
-    const length = pages * this.#pageSize;
-    const position = page * this.#pageSize;
-    if (length === this.#pageSize || page + pages <= this.#windowEnd) {
+    const length = pages * this.pageSize;
+    const position = page * this.pageSize;
+    if (length === this.pageSize || page + pages <= this.#windowEnd) {
       return { bytes: this.#window, start, end: start + length, position };
     }
-    if (page + pages > this.#pageCount) throw damaged(`page ${page} extends beyond the end of the file`);
+    if (page + pages > this.pageCount) throw damaged(`page ${page} extends beyond the end of the file`);
     if (length > OVERFLOWING_PAGE_BYTES_MAX) throw damaged(`page ${page} has ${length} bytes`);
     if (this.#large.length < length) this.#large = Buffer.allocUnsafeSlow(length);
     this.#file.read(this.#large, length, position);
@@ -75,7 +71,7 @@ export class PageReader {
 
   #requirePage(page: number): void {
     // Pages 0 and 1 are the meta pages.
-    if (page >= 2 && page < this.#pageCount) return;
+    if (page >= 2 && page < this.pageCount) return;
     throw damaged(`a page refers to page ${page}, which does not exist`);
   }
 }

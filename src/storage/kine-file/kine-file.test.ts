@@ -11,11 +11,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KeyHistory, type LiveKey } from "../../../test/testing/storage/etcd-file/key-history.ts";
 import { QUIETLY } from "../../../test/testing/storage/etcd-file/read-all.ts";
 import { writeKineFile } from "../../../test/testing/storage/kine-file/kine-writer.ts";
+import { DatabaseFileError } from "../database-file/database-file-error.ts";
 import { openKineFile } from "./kine-file.ts";
+
+const CASES = Number(process.env["EVENKEEL_FUZZ_CASES"] ?? 200);
 
 let directory: string;
 let path: string;
@@ -163,6 +167,24 @@ describe("a bad database is rejected with a sentence", () => {
     bytes.fill(0xff, 4096 + 2000);
     writeFileSync(path, bytes);
     await expect(readAll()).rejects.toThrow("is damaged: ");
+  });
+
+  test("any damage is rejected, or read within bounds", { timeout: 120_000 }, async () => {
+    const history = busyHistory();
+    writeKineFile(path, history.changes).close();
+    const content = readFileSync(path);
+    const position = fc.integer({ min: 0, max: content.length - 1 });
+    const writes = fc.array(fc.tuple(position, fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(writes, fc.option(position), async (changes, keep) => {
+        const bytes = Buffer.from(content.subarray(0, keep ?? content.length));
+        for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value;
+        writeFileSync(path, bytes);
+        const read = await readAll().catch((thrown: unknown) => thrown);
+        if (read instanceof Error) expect(read).toBeInstanceOf(DatabaseFileError);
+      }),
+      { numRuns: CASES },
+    );
   });
 
   test("a write-ahead log that cannot be opened", async () => {

@@ -19,14 +19,15 @@ const BUSY_TIMEOUT_MS = 2000;
 export function openKineFile(path: string): KineFile {
   closeSync(openRegularFile(path));
   return throwingFileErrors(() => {
-    const db = new DatabaseSync(locationOf(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    const hasJournal = existsSync(`${path}-wal`) || existsSync(`${path}-journal`);
+    const db = new DatabaseSync(hasJournal ? path : immutable(path), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     try {
       // A hostile schema must not call functions.
       db.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
       // Holds the state of this moment until the file is closed, even while k3s is running.
       db.exec("BEGIN");
       requireKineTable(db);
-      return new KineFile(db, revisionRange(db));
+      return new KineFile(db, revisionRange(db), hasJournal);
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -35,11 +36,10 @@ export function openKineFile(path: string): KineFile {
 }
 
 /**
- * If there is no journal beside the file, the file is complete. "immutable" then keeps SQLite from creating one, which it
- * does even for a read-only connection.
+ * The location of a file without a journal beside it. "immutable" keeps SQLite from creating one, which it does even for
+ * a read-only connection.
  */
-function locationOf(path: string): string | URL {
-  if (existsSync(`${path}-wal`) || existsSync(`${path}-journal`)) return path;
+function immutable(path: string): URL {
   const location = pathToFileURL(path);
   location.searchParams.set("immutable", "1");
   return location;
@@ -48,11 +48,14 @@ function locationOf(path: string): string | URL {
 class KineFile {
   readonly #db: DatabaseSync;
   readonly #range: RevisionRange;
+  /** Whether a journal was beside the file, which has the newest writes while k3s is running. */
+  readonly hasJournal: boolean;
 
   /** Takes over the connection. */
-  constructor(db: DatabaseSync, range: RevisionRange) {
+  constructor(db: DatabaseSync, range: RevisionRange, hasJournal: boolean) {
     this.#db = db;
     this.#range = range;
+    this.hasJournal = hasJournal;
   }
 
   /** The newest revision of the store. */
@@ -69,7 +72,7 @@ class KineFile {
     const { oldest, newest } = this.#range;
     const total = newest - oldest + 1;
     const rows = throwingFileErrors(() => new RowWalk(this.#db, prefix, visit));
-    while (throwingFileErrors(() => rows.read(ROWS_PER_LOOK))) {
+    while (rows.read(ROWS_PER_LOOK)) {
       if (slices.isOver) await slices.next(newest - rows.lastRevision + 1, total);
     }
     options.onProgress({ done: total, total });

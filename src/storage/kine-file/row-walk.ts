@@ -1,7 +1,7 @@
 /** Decides which rows of kine's table are the newest of their names, and counts the live keys. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { SeenKeys, type KeyPlace } from "../database-file/seen-keys.ts";
-import { damagedDatabase } from "./sqlite-problem.ts";
+import { damagedDatabase, throwingFileErrors } from "./sqlite-problem.ts";
 
 export interface KineItem {
   readonly key: string;
@@ -44,7 +44,7 @@ export class RowWalk {
   /** Returns whether there may be more rows. */
   read(rowsMax: number): boolean {
     for (let count = 0; count < rowsMax; count++) {
-      const next = this.#rows.next();
+      const next = throwingFileErrors(() => this.#rows.next());
       if (next.done === true) return false;
       this.#readRow(next.value);
     }
@@ -79,13 +79,13 @@ export class RowWalk {
   #valueOf({ size }: Row, id: number): Buffer {
     if (size === null || size === 0) return Buffer.alloc(0);
     if (typeof size !== "number" || size > VALUE_BYTES_MAX) throw damagedDatabase(`row ${id} is too large`);
-    const value = this.#value.get(id)?.["value"];
+    const value = throwingFileErrors(() => this.#value.get(id))?.["value"];
     if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     throw damagedDatabase(`the value of row ${id} is not binary`);
   }
 
   #isAt(position: number, { bytes, start, end }: KeyPlace): boolean {
-    const name = this.#name.get(position)?.["name"];
+    const name = throwingFileErrors(() => this.#name.get(position))?.["name"];
     return typeof name === "string" && bytes.toString("utf8", start, end) === name;
   }
 }

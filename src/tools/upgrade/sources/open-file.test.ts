@@ -48,11 +48,19 @@ describe("a file of any name is recognized by its content", () => {
     await data.close();
   });
 
-  test("the database of k3s is read", async () => {
-    writeKineFile(path, twoKeys().changes).close();
+  test("the database of k3s with its write-ahead log has no warnings", async () => {
+    const db = writeKineFile(path, twoKeys().changes);
     const data = await openStoredDataFile(path, QUIETLY);
     expect(data).toMatchObject({ source: `k3s database ${path}`, revision: 3, warnings: [] });
     expect(await keysOf(data)).toEqual(["/registry/pods/shop/web", "/registry/services/specs/shop/web"]);
+    db.close();
+  });
+
+  test("the database of k3s alone has a warning about its write-ahead log", async () => {
+    writeKineFile(path, twoKeys().changes).close();
+    const data = await openStoredDataFile(path, QUIETLY);
+    expect(data.warnings).toEqual([expect.stringContaining("if the file was copied while k3s was running")]);
+    await data.close();
   });
 });
 
