@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { parseRuntimeConfig, type RuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { EXIT_NO_RESULT, type Finding } from "../upgrade/finding.ts";
 import { manifestFindings } from "../upgrade/manifests/examine.ts";
-import { minorOf, NEWEST_MINOR, OLDEST_MINOR, releaseOf } from "../upgrade/manifests/known-apis.ts";
+import { minorOf, NEWEST_KNOWN, OLDEST_KNOWN, releaseOf } from "../upgrade/manifests/known-apis.ts";
 import { readManifests, type ReadManifests } from "../upgrade/manifests/read-manifests.ts";
 import { isReadFailure } from "../upgrade/manifests/read-problems.ts";
 import { exitCodeOf, withoutIgnored } from "../upgrade/report/failing.ts";
@@ -40,7 +40,7 @@ export function checkCommand(): Command {
     .description("Find API versions in manifests that a Kubernetes release has removed, deprecated or does not serve.")
     .argument("<files...>", 'files, directories, or "-" for the standard input')
     .option("--from <release>", "current release of the cluster, for example 1.33", minor)
-    .option("--to <releases>", `target releases, for example 1.34,1.35 (default: ${releaseOf(NEWEST_MINOR)})`, minors)
+    .option("--to <releases>", `target releases, for example 1.34,1.35 (default: ${releaseOf(NEWEST_KNOWN)})`, minors)
     .option("--crds <files>", "files or directories with the CRDs of the cluster", commaList)
     .option("--runtime-config <pairs>", "runtime config of the servers, for example api/beta=true", commaList);
   return withFindingFlags(command)
@@ -50,7 +50,7 @@ export function checkCommand(): Command {
 
 function check(files: readonly string[], flags: CheckFlags): void {
   const { from, crds = [], ignore = [], failOn, output } = flags;
-  const to = [...(flags.to ?? [NEWEST_MINOR])].sort((left, right) => left - right);
+  const to = [...(flags.to ?? [NEWEST_KNOWN])].sort((left, right) => left - right);
   const runtimeConfig = runtimeConfigOf(flags.runtimeConfig ?? []);
   const manifestFiles = readManifestFiles(files);
   const read = readManifests(manifestFiles);
@@ -126,9 +126,9 @@ function runtimeConfigOf(pairs: readonly string[]): RuntimeConfig {
 
 function minor(text: string): number {
   const value = /^v?1\.[0-9]{1,3}(\.[0-9]+)?$/.test(text) ? minorOf(text.replace(/^v/, "").split(".", 2).join(".")) : 0;
-  if (value < OLDEST_MINOR || value > NEWEST_MINOR)
+  if (value < OLDEST_KNOWN || value > NEWEST_KNOWN)
     throw new InvalidArgumentError(
-      `${JSON.stringify(text)} is not a release from ${releaseOf(OLDEST_MINOR)} to ${releaseOf(NEWEST_MINOR)}.`,
+      `${JSON.stringify(text)} is not a release from ${releaseOf(OLDEST_KNOWN)} to ${releaseOf(NEWEST_KNOWN)}.`,
     );
   return value;
 }

@@ -1,7 +1,7 @@
-/** What an upgrade does to an API of Kubernetes: it removes, deprecates or adds it, or serves it only on request. */
+/** Findings about the APIs of Kubernetes: those that an upgrade removes, deprecates or adds, and those off by default. */
 import type { RuntimeConfig } from "../../../objects/catalog/runtime-config.ts";
 import type { FoundProblem } from "./finding-groups.ts";
-import { apisOfKind, findKnownApi, isAlpha, NEWEST_MINOR, releaseOf, type KnownApi } from "./known-apis.ts";
+import { apisOfKind, findKnownApi, isAlpha, NEWEST_KNOWN, releaseOf, type KnownApi } from "./known-apis.ts";
 import { migrationHints } from "./migration-hints.ts";
 import type { Minor } from "./removed-apis.ts";
 
@@ -89,13 +89,13 @@ function enabledAlpha(api: KnownApi): Found {
 
 function deprecatedFinding(api: KnownApi, releases: Releases): Found | undefined {
   const { deprecated, removed } = api;
-  const newest = releases.to.at(-1) ?? NEWEST_MINOR;
+  const newest = releases.to.at(-1) ?? NEWEST_KNOWN;
   if (deprecated === undefined || deprecated > newest) return undefined;
   const replacement = replacementOf(api, releases);
   const until =
     removed === undefined
       ? ""
-      : removed > NEWEST_MINOR
+      : removed > NEWEST_KNOWN
         ? `, and ${releaseOf(removed)} is expected to remove it`
         : `, and not served from ${releaseOf(removed)} on`;
   return {
@@ -149,7 +149,7 @@ function laterStep(api: KnownApi, replacement: KnownApi, { from, to, runtimeConf
 /** The most stable other version that the targets serve, by default if there is such a version. */
 function replacementOf(api: KnownApi, { to, runtimeConfig }: Releases): KnownApi | undefined {
   const others = alternatives(api);
-  const [last = NEWEST_MINOR] = to.slice(-1);
+  const [last = NEWEST_KNOWN] = to.slice(-1);
   return (
     others.find((other) => isOn(other, to, runtimeConfig)) ??
     others.find((other) => isOn(other, [last], runtimeConfig)) ??

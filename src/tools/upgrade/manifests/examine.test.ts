@@ -213,6 +213,8 @@ describe("an unknown API version", () => {
     ["kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"],
     ["kubeadm.k8s.io/v1beta3", "ClusterConfiguration"],
     ["v1", "Config"],
+    ["builtin", "LabelTransformer"],
+    ["skaffold/v2beta14", "Config"],
     ["policy/v1", "Eviction"],
   ])("of a kind that no server stores, %s %s, is an information", (apiVersion, kind) => {
     expect(findingsIn(object(apiVersion, kind))).toMatchObject([{ id: "not-an-api-object", severity: "info" }]);

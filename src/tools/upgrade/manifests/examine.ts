@@ -11,8 +11,8 @@ import {
   findKnownApi,
   isKubernetesGroup,
   kubernetesKinds,
-  NEWEST_MINOR,
-  OLDEST_MINOR,
+  NEWEST_KNOWN,
+  OLDEST_KNOWN,
   releaseOf,
 } from "./known-apis.ts";
 import { isNeverStored } from "./other-kinds.ts";
@@ -118,7 +118,7 @@ function customFindings({ group, kind, versions }: CustomKind, version: string):
 
 function unknownFinding(apiVersion: string, kind: string): FoundProblem {
   const [similar] = apisOfKind(kind).filter(({ removed }) => removed === undefined);
-  const span = `${releaseOf(OLDEST_MINOR)} to ${releaseOf(NEWEST_MINOR)}`;
+  const span = `${releaseOf(OLDEST_KNOWN)} to ${releaseOf(NEWEST_KNOWN)}`;
   const base = { key: `${apiVersion} ${kind}`, severity: "error" } as const;
   const why = "The API server rejects the object, and clients report that the kind does not exist.";
   const title = `No release from ${span} has ${kind} in ${apiVersion}`;

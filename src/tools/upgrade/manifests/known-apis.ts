@@ -31,9 +31,9 @@ export interface KnownApi {
   stateIn(release: Minor, runtimeConfig: RuntimeConfig): ServedState;
 }
 
-export const OLDEST_MINOR: Minor = 16;
+export const OLDEST_KNOWN: Minor = 16;
 const OLDEST_OF_CATALOG = minorOf(RELEASES[0] ?? "1.28");
-export const NEWEST_MINOR: Minor = minorOf(RELEASES.at(-1) ?? "1.28");
+export const NEWEST_KNOWN: Minor = minorOf(RELEASES.at(-1) ?? "1.28");
 
 export function minorOf(release: string): Minor {
   return Number(release.slice("1.".length));
@@ -151,7 +151,7 @@ function removedIn({ served }: StoredVersion): Minor | undefined {
 
 /** The planned release, which is after the newest one; Kubernetes may have postponed it. */
 function plannedRemoval({ removed }: StoredLifecycle): Minor | undefined {
-  return removed === undefined ? undefined : Math.max(minorOf(removed), NEWEST_MINOR + 1);
+  return removed === undefined ? undefined : Math.max(minorOf(removed), NEWEST_KNOWN + 1);
 }
 
 function newestLifecycle({ lifecycle = [] }: StoredVersion): StoredLifecycle {

@@ -2,8 +2,12 @@
  * Kinds that look like Kubernetes objects but that no API server stores: configuration files of its components and
  * tools, and bodies of requests. They are not checked, because their versions do not follow those of the API.
  */
+import { parseGroupVersion } from "../../../meta/group-version.ts";
+import { apisOfKind, isKubernetesGroup } from "./known-apis.ts";
+
 const CONFIGURATION_GROUPS: ReadonlySet<string> = new Set([
   "admission.k8s.io",
+  "apidiscovery.k8s.io",
   "apiserver.k8s.io",
   "audit.k8s.io",
   "client.authentication.k8s.io",
@@ -21,6 +25,7 @@ const CONFIGURATION_GROUPS: ReadonlySet<string> = new Set([
 
 /** Kinds of "v1" and of subresources. */
 const TRANSIENT_KINDS: ReadonlySet<string> = new Set([
+  "v1 APIGroup",
   "v1 APIGroupList",
   "v1 APIResourceList",
   "v1 APIVersions",
@@ -45,8 +50,14 @@ const TRANSIENT_KINDS: ReadonlySet<string> = new Set([
   "apiextensions.k8s.io/v1beta1 ConversionReview",
 ]);
 
+/** Versions of the core group; files of other tools may have an apiVersion such as "0.1.0". */
+const VERSION = /^v\d/;
+
 export function isNeverStored(apiVersion: string, kind: string): boolean {
-  const [group = ""] = apiVersion.split("/");
+  const { group, version } = parseGroupVersion(apiVersion);
+  const isForeign = !isKubernetesGroup(group) || (group === "" && !VERSION.test(version));
+  // CRDs need a group with a dot, so that only the configuration of another tool can have such a group.
+  if (isForeign && !group.includes(".") && apisOfKind(kind).length === 0) return true;
   return (
     CONFIGURATION_GROUPS.has(group) ||
     group.endsWith(".config.k8s.io") ||

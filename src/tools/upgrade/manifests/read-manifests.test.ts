@@ -42,11 +42,27 @@ describe("readManifests finds each object with the line on which its document be
     ["an array in JSON", `[{"apiVersion":"v1","kind":"A"},{"apiVersion":"v1","kind":"B"}]`, ["A:1", "B:1"]],
     ["YAML that begins with a bracket", `{apiVersion: v1, kind: A}\n---\n${B}`, ["A:1", "B:3"]],
     ["tabs in text", `${A}data: {x: "a\tb"}\n`, ["A:1"]],
+    [
+      "flow lists that are not indented",
+      `${A}x:\n- y: [\n  a,\n]\n  z: ["it's", # no\n  b\n  ]\n---\n${B}`,
+      ["A:1", "B:11"],
+    ],
+    ["quoted text that is not indented", `${A}x:\n  t: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\n---\n${B}`, ["A:1", "B:11"]],
+    [
+      "an empty list",
+      "apiVersion: v1\nkind: ConfigMapList\nitems: null\n---\nitems: []\nkind: List\napiVersion: v1\n",
+      [],
+    ],
     ["nothing", "", []],
   ])("in %s", (_, text, kinds) => {
     expect(read(text).problems).toEqual([]);
     expect(kindsIn(text)).toEqual(kinds);
   });
+});
+
+test("readManifests keeps the values of text that is not indented", () => {
+  const text = `${A}x:\n  t: 'a\n  it''s\n\n  b'\n  z: "c\n  d"\nl: [1,\n2]\n`;
+  expect(read(text).manifests[0]?.object).toMatchObject({ x: { t: "a it's\nb", z: "c d" }, l: [1, 2] });
 });
 
 test("readManifests notes the source that Helm writes in a comment", () => {
@@ -134,6 +150,10 @@ describe("readManifests reports a duplicate key with its line", () => {
     ["JSON", '{"apiVersion": "v1", "kind": "A", "spec": {"x": 1, "x": 2}}', /key "spec.x" already set/],
   ])("in %s", (_, text, reason) => {
     expect(read(text).problems).toMatchObject([{ id: "duplicate-key", reason: expect.stringMatching(reason) }]);
+  });
+
+  test("except one that overrides a merged key", () => {
+    expect(read(`${A}x: &x {a: 1}\ny:\n  <<: *x\n  a: 2\n`).problems).toEqual([]);
   });
 
   test("except in Secrets, where a value could be taken as a key", () => {

@@ -156,6 +156,7 @@ function objectsOf(value: unknown, depthMax: number): JsonObject[] {
   if (!isJsonObject(value)) return [];
   const [apiVersion, kind] = [stringAt(value, "apiVersion"), stringAt(value, "kind")];
   const items = value["items"];
+  if (kind.endsWith("List") && items === null) return [];
   if (!kind.endsWith("List") || !Array.isArray(items)) return apiVersion === "" || kind === "" ? [] : [value];
   const itemKind = kind.slice(0, -"List".length);
   return items

@@ -6,7 +6,7 @@ import { printable } from "../../../base/printable.ts";
 import type { Finding, Severity, Subject } from "../finding.ts";
 import { bySeverity, SEVERITIES } from "./failing.ts";
 
-export interface FindingsTextOptions {
+interface FindingsTextOptions {
   /** Columns of the terminal. Names and commands are never broken, so that users can copy them. */
   readonly width?: number;
   /** Subjects to list for each finding. */
