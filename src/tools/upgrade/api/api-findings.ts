@@ -9,7 +9,7 @@ export function apiFindings(facts: ApiFacts, hops: readonly ReleaseName[]): read
   return [
     ...deprecated(facts, hops),
     ...ifAny(facts.versions.length > 1 ? facts.versions.map((name) => ({ name })) : [], (subjects) => ({
-      id: "api-server-versions",
+      id: "api-servers-differ",
       severity: "warning",
       title: `The API servers have ${counted(subjects.length, "version")}`,
       why: "An upgrade is under way, or has stopped halfway. Another upgrade now could let three releases run at the same time.",

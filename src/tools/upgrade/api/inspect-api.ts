@@ -55,12 +55,14 @@ interface Seen {
 function asLimited(inspection: Inspection, facts: ApiFacts, { notRead, isGiven }: Seen): Inspection {
   const { read, from, hops, findings, resources, managers, customResources, encryption } = inspection;
   const evidence = facts.versions.map((version) => `an API server reports version ${version}`);
+  const known = findings.filter(isKnown);
+  const added = apiFindings(facts, hops);
   const isFound = !isGiven && facts.release !== undefined;
   return {
     ...inspection,
     read: { ...read, bytes: 0, notKnown: [...NOT_KNOWN, ...notRead.map((what) => `not read: ${what}`)] },
     from: isFound ? { ...from, origin: "found", evidence } : { ...from, evidence: [...from.evidence, ...evidence] },
-    findings: bySeverity([...findings.filter(isKnown), ...apiFindings(facts, hops)]),
+    findings: bySeverity([...known, ...added.filter(({ id }) => !known.some((finding) => finding.id === id))]),
     resources: resources.map((tally) => ({
       ...tally,
       bytes: 0,

@@ -12,8 +12,6 @@ export const ETCD_MISSING = "etcd is not installed, so its tests were skipped (a
 
 export interface EtcdProcess {
   readonly endpoint: string;
-  /** The database of the member, member/snap/db. */
-  readonly databaseFile: string;
   /** Process ID; `restart` changes it. */
   readonly pid: number;
   /** The database of the member. etcd writes to it while it runs. */
@@ -85,7 +83,6 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
   const kill = (): Promise<void> => endWith("SIGKILL");
   return {
     endpoint,
-    databaseFile: join(dataDirectory, "member/snap/db"),
     get pid() {
       return child.pid!;
     },
