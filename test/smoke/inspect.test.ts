@@ -92,7 +92,7 @@ describe.skipIf(etcd === undefined)("inspect of a cluster of evenkeel serve on e
     expect(code).toBe(1);
   });
 
-  test("of the API names what is not known, the release of the server and the client with an older version", () => {
+  test("of the API lists the missing facts, the release of the server and the client with an older version", () => {
     const report = JSON.parse(ofApi.stdout) as Record<string, unknown>;
     expect(report).toMatchObject({ from: { release: "1.33", origin: "found" }, hops: ["1.34", "1.35", "1.36"] });
     expect(report["read"]).toMatchObject({ notKnown: expect.arrayContaining(["the sizes of objects"]) as unknown });

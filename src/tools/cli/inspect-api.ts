@@ -10,7 +10,7 @@ import type { WalkProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import type { InspectFlags } from "./inspect-flags.ts";
 import { asUsable } from "./read-file.ts";
-import { connectionOf, unreachable } from "./request-server.ts";
+import { connectionOf, unreachableMessage } from "./request-server.ts";
 
 const TIMEOUT_MS = 60_000;
 const RETRIES_MAX = 3;
@@ -54,7 +54,7 @@ export async function inspectApiOf(
       ...(to && { to }),
     });
   } catch (thrown) {
-    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, TIMEOUT_MS), 2);
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachableMessage(url, thrown, TIMEOUT_MS), 2);
     throw thrown;
   }
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { sourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
+import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 
 function parsed(...args: string[]): InspectFlags {
   const command = withInspectFlags(new Command("inspect"))
@@ -11,7 +11,7 @@ function parsed(...args: string[]): InspectFlags {
 
 const problemOf = (...args: string[]): string => {
   try {
-    sourceOf(parsed(...args));
+    dataSourceOf(parsed(...args));
   } catch (thrown) {
     return (thrown as Error).message;
   }
@@ -24,7 +24,7 @@ describe("the source of evenkeel inspect", () => {
     ["etcdServers", ["--etcd-servers", "http://127.0.0.1:2379", "--etcd-cafile", "ca.crt"]],
     ["kubeconfig", ["--kubeconfig", "config", "--context", "prod"]],
   ])("is %s if the flags name it", (source, args) => {
-    expect(sourceOf(parsed(...args))).toBe(source);
+    expect(dataSourceOf(parsed(...args))).toBe(source);
   });
 
   test("must be exactly one", () => {

@@ -68,7 +68,7 @@ export function withInspectFlags(command: Command): Command {
 }
 
 /** Returns the one source that the flags name. */
-export function sourceOf(flags: InspectFlags): Source {
+export function dataSourceOf(flags: InspectFlags): Source {
   const given = SOURCES.filter((source) => flags[source] !== undefined);
   const [source] = given;
   const named = SOURCES.map(flagName).join(", ");

@@ -12,7 +12,7 @@ import { checkKeyPair, readCertificates } from "./read-file.ts";
 
 const PREFIXES_SHOWN = 10;
 
-export interface OpenOptions extends Pick<WalkRequest, "signal" | "onProgress"> {
+interface OpenOptions extends Pick<WalkRequest, "signal" | "onProgress"> {
   readonly clock: Clock;
 }
 

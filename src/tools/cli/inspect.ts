@@ -18,7 +18,7 @@ import { inStableOrder } from "../upgrade/report/stable-order.ts";
 import { StoredDataError, type WalkProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
-import { sourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
+import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 import { nothingFound, openSource } from "./inspect-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readBoundedFile } from "./read-file.ts";
@@ -48,7 +48,7 @@ export function inspectCommand(version: string): Command {
 }
 
 async function inspect(flags: InspectFlags, version: string): Promise<void> {
-  const source = sourceOf(flags);
+  const source = dataSourceOf(flags);
   const { html } = flags;
   using page = html === undefined ? undefined : new PageFile(html);
   const env = createNodeEnv({ logLevel: "error", write: () => {} });

@@ -109,7 +109,7 @@ export async function requestServer<T>(
     throw new CommandFailure(failureMessage(url, response.status, await readText(response.body)), 1);
   } catch (thrown) {
     if (thrown instanceof CommandFailure) throw thrown;
-    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, timeoutMs), 1);
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachableMessage(url, thrown, timeoutMs), 1);
     const { message } = thrown as Error;
     throw new CommandFailure(`the certificates for ${url} cannot be used: ${message}`, 1);
   }
@@ -119,7 +119,7 @@ async function readText(body: ClientResponse["body"]): Promise<string> {
   return Buffer.from(await readBody(body, RESPONSE_BYTES_MAX)).toString("utf8");
 }
 
-export function unreachable(url: string, error: TransportError, timeoutMs: number): string {
+export function unreachableMessage(url: string, error: TransportError, timeoutMs: number): string {
   if (error.failure === "aborted") return `${url} did not respond within ${timeoutMs / 1000} s`;
   const code = codeOf(error.cause);
   if (/CERT|SIGNATURE|ISSUER/.test(code))

@@ -11,7 +11,7 @@ import { apiResources, type ApiResource } from "./api-resources.ts";
 export const API_PREFIX = "/registry/";
 
 export interface ApiData extends StoredData {
-  /** What the last walk could not read, as noun phrases. */
+  /** The resources that the last walk could not read, each with the reason. */
   readonly notRead: readonly string[];
 }
 

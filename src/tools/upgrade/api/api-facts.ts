@@ -1,4 +1,4 @@
-/** What only the API shows and stored data does not: running versions, requests to deprecated APIs, and conditions. */
+/** Facts that the API shows and stored data does not: running versions, requests to deprecated APIs, and conditions. */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { isReleaseName, type ReleaseName } from "../../../objects/catalog/release.ts";
 import type { Subject } from "../finding.ts";

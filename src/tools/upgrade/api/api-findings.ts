@@ -1,7 +1,7 @@
 /** Findings from what only the API shows. */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import { SUBJECTS_MAX, type Finding, type Subject } from "../finding.ts";
-import { counted } from "../report/quantities.ts";
+import { quantity } from "../report/quantities.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import type { DeprecatedRequest } from "./deprecated-requests.ts";
 
@@ -11,21 +11,21 @@ export function apiFindings(facts: ApiFacts, hops: readonly ReleaseName[]): read
     ...ifAny(facts.versions.length > 1 ? facts.versions.map((name) => ({ name })) : [], (subjects) => ({
       id: "api-servers-differ",
       severity: "warning",
-      title: `The API servers have ${counted(subjects.length, "version")}`,
+      title: `The API servers have ${quantity(subjects.length, "version")}`,
       why: "An upgrade is under way, or has stopped halfway. Another upgrade now could let three releases run at the same time.",
       fix: ["Complete or revert the upgrade that is under way first."],
     })),
     ...ifAny(facts.migrations, (subjects) => ({
       id: "storage-migration-incomplete",
       severity: "warning",
-      title: `${counted(subjects.length, "StorageVersionMigration")} did not succeed`,
+      title: `${quantity(subjects.length, "StorageVersionMigration")} did not succeed`,
       why: "Objects may still be stored in versions that a newer release cannot decode.",
       fix: ["$ kubectl get storageversionmigrations -o yaml", "Resolve the reported conditions, and migrate again."],
     })),
     ...ifAny(facts.terminating, (subjects) => ({
       id: "namespace-conditions",
       severity: "info",
-      title: `${counted(subjects.length, "namespace")} being deleted, with the conditions that the servers report`,
+      title: `${quantity(subjects.length, "namespace")} being deleted, with the conditions that the servers report`,
       why: "The conditions name the objects or APIs that block the deletion.",
       fix: [],
     })),
@@ -44,7 +44,7 @@ function deprecated({ deprecated: requests = [] }: ApiFacts, hops: readonly Rele
     ifAny(of.map(subjectOf), (subjects) => ({
       id,
       severity,
-      title: `Clients have requested ${counted(subjects.length, "deprecated API")}${severity === "error" ? " that the upgrade removes" : ""}`,
+      title: `Clients have requested ${quantity(subjects.length, "deprecated API")}${severity === "error" ? " that the upgrade removes" : ""}`,
       why: "After the removal, the API servers return 404 to these clients. The metrics cover one API server since its start.",
       fix: ["Find the clients in the audit log, by the annotation k8s.io/deprecated, and update them."],
     })),

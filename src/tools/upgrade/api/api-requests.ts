@@ -8,9 +8,9 @@ import { StatusError } from "../../../meta/status-error.ts";
 import { StoredDataError } from "../stored-data.ts";
 
 /** Why a part of the API could not be read. */
-export type Missing = "denied" | "not-served" | "failed";
+type Missing = "denied" | "not-served" | "failed";
 
-export type Received<T> = { readonly value: T } | { readonly missing: Missing; readonly reason: string };
+type Received<T> = { readonly value: T } | { readonly missing: Missing; readonly reason: string };
 
 const ABSENT_CODES: readonly number[] = [404, 405, 406];
 /** A server that sends the same page again and again must not keep the inspection running. */

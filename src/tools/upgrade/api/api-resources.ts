@@ -14,7 +14,7 @@ export interface ApiResource {
   readonly place: string;
 }
 
-export interface ApiResources {
+interface ApiResources {
   readonly resources: readonly ApiResource[];
   /** Group versions that an aggregated API server serves. Their objects are not in the cluster's etcd, or not only. */
   readonly aggregated: readonly string[];

@@ -1,4 +1,4 @@
-/** The requests to deprecated APIs that an API server has counted since it was started, from its metrics. */
+/** The requests to deprecated APIs that an API server has quantity since it was started, from its metrics. */
 
 export interface DeprecatedRequest {
   readonly group: string;

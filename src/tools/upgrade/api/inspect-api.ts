@@ -1,6 +1,6 @@
 /**
  * Inspects a cluster through its API alone, as for a managed cluster. The API converts every object, so it does not show
- * how objects are stored: the report is limited, and lists what is not known.
+ * how objects are stored: the report is limited, and lists the missing facts.
  */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import type { Finding } from "../finding.ts";
@@ -13,7 +13,7 @@ import { readApiFacts, type ApiFacts } from "./api-facts.ts";
 import { apiFindings } from "./api-findings.ts";
 import type { ApiRequests } from "./api-requests.ts";
 
-export interface ApiInspectionOptions extends Pick<WalkRequest, "signal" | "onProgress"> {
+interface ApiInspectionOptions extends Pick<WalkRequest, "signal" | "onProgress"> {
   readonly requests: ApiRequests;
   /** Returns requests over a new connection, which a load balancer may send to another server. */
   readonly reconnect: () => ApiRequests;
@@ -84,8 +84,10 @@ function asLimited(inspection: Inspection, facts: ApiFacts, { notRead, isGiven }
 
 /** The findings that depend on stored values. */
 const OF_STORED_VALUES: ReadonlySet<string> = new Set([
+  "crd-old-version-stored",
   "crd-stored-version-droppable",
   "crd-stored-versions-incomplete",
+  "crd-unserved-version-stored",
   "crd-version-removed",
   "encrypted-not-inspected",
   "object-large",

@@ -11,10 +11,10 @@ import { BASE_STYLE } from "./html-page.ts";
 import { escapeHtml } from "./html-text.ts";
 import { inspectionSections, type PageSection } from "./inspection-sections.ts";
 import { INSPECTION_STYLE } from "./inspection-style.ts";
-import { bytesText, counted, countText } from "./quantities.ts";
+import { bytesText, quantity, countText } from "./quantities.ts";
 import { upgradeName, verdictOf } from "./verdict.ts";
 
-export interface InspectionHtmlOptions {
+interface InspectionHtmlOptions {
   /** IDs that the user has passed to --ignore. */
   readonly ignored: readonly string[];
   /** For the footer: which program wrote the page, and when. */
@@ -67,11 +67,11 @@ function facts({ read, from, hops, namespaces }: Inspection): string {
   const path = [...(from.release === undefined ? [] : [from.release]), ...hops].join(" → ");
   const stored =
     read.notKnown === undefined
-      ? ` in ${counted(read.keys, "key")}, ${bytesText(read.bytes)}, revision ${read.revision}`
+      ? ` in ${quantity(read.keys, "key")}, ${bytesText(read.bytes)}, revision ${read.revision}`
       : "";
   const rows: readonly (readonly [string, string])[] = [
     ["Source", read.source],
-    ["Data", `${counted(read.objects, "object")}${stored}, ${counted(namespaces.namespaces, "namespace")}`],
+    ["Data", `${quantity(read.objects, "object")}${stored}, ${quantity(namespaces.namespaces, "namespace")}`],
     ...(read.newestTime === undefined ? [] : [["Newest time", read.newestTime] as const]),
     ["Release", [release, ...from.evidence].join("; ")],
     ["Path", path],

@@ -31,7 +31,7 @@ export function inspectionSections(inspection: Inspection): readonly PageSection
     { id: "namespaces", title: "Namespaces", markup: namespaces(inspection) },
     { id: "servers", title: "API servers", markup: servers(inspection) },
     { id: "storage-versions", title: "Storage versions", markup: storageVersions(inspection) },
-    { id: "large", title: "What is big", markup: large(inspection) },
+    { id: "large", title: "Largest objects", markup: large(inspection) },
     { id: "unreadable", title: "Unreadable values", markup: unreadable(inspection) },
   ];
 }

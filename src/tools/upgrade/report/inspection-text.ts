@@ -8,11 +8,11 @@ import { printable } from "../../../base/printable.ts";
 import type { Finding } from "../finding.ts";
 import type { EncodingTally, Inspection, ResourceTally } from "../inspect/inspection.ts";
 import { findingsText } from "./findings-text.ts";
-import { bytesText, counted, countText } from "./quantities.ts";
+import { bytesText, quantity, countText } from "./quantities.ts";
 import { encryptionKeyTitle, resourceTitle, versionsText } from "./tallies.ts";
 import { verdictOf } from "./verdict.ts";
 
-export interface InspectionTextOptions {
+interface InspectionTextOptions {
   /** Columns of the terminal. */
   readonly width?: number;
   readonly color?: boolean;
@@ -60,8 +60,8 @@ function verdictLine(inspection: Inspection, { color = false }: InspectionTextOp
 function facts({ read, from, hops, namespaces }: Inspection): string {
   const age = read.newestTime === undefined ? "" : `, newest time ${read.newestTime}`;
   const revision = read.notKnown === undefined ? `, revision ${read.revision}` : "";
-  const stored = read.notKnown === undefined ? ` in ${counted(read.keys, "key")}, ${bytesText(read.bytes)}` : "";
-  const objects = `${counted(read.objects, "object")}${stored}, ${counted(namespaces.namespaces, "namespace")}`;
+  const stored = read.notKnown === undefined ? ` in ${quantity(read.keys, "key")}, ${bytesText(read.bytes)}` : "";
+  const objects = `${quantity(read.objects, "object")}${stored}, ${quantity(namespaces.namespaces, "namespace")}`;
   const [evidence] = from.evidence;
   const because = evidence === undefined ? "" : ` (${evidence})`;
   const release = from.release ?? (from.atLeast === undefined ? "unknown" : `unknown, at least ${from.atLeast}`);
@@ -94,7 +94,7 @@ function findings(inspection: Inspection, options: InspectionTextOptions): strin
     ...(color !== undefined && { color }),
   });
   const hint = short.length === 0 ? "" : "Reasons and fixes of these findings: --details, --html FILE or -o json\n";
-  const hidden = ignored === 0 ? "" : `${counted(ignored, "finding")} ignored by --ignore\n`;
+  const hidden = ignored === 0 ? "" : `${quantity(ignored, "finding")} ignored by --ignore\n`;
   return [details, short.map((finding) => shortText(finding, options)).join("") + hint, hidden]
     .filter((text) => text !== "")
     .join("\n");
@@ -157,7 +157,7 @@ function managerRows({ managers }: Inspection): string[][] {
     .slice(0, MANAGERS_SHOWN)
     .map(({ manager, objects, bytes }) => [
       manager,
-      counted(objects, "object"),
+      quantity(objects, "object"),
       ...(bytes > 0 ? [bytesText(bytes)] : []),
     ]);
 }
@@ -165,7 +165,7 @@ function managerRows({ managers }: Inspection): string[][] {
 function encryptionRows({ encryption }: Inspection): string[][] {
   return encryption.keys.map((key) => [
     encryptionKeyTitle(key),
-    counted(key.values, "value"),
+    quantity(key.values, "value"),
     key.isWriter ? `${key.status}, encrypts new values` : key.status,
     key.resources.join(", "),
   ]);
@@ -186,7 +186,7 @@ function withRest(
 ): string[][] {
   const rest = resources.slice(shownMax);
   const restObjects = rest.reduce((sum, { objects }) => sum + objects, 0);
-  const more = rest.length === 0 ? [] : [[`and ${counted(rest.length, "more resource")}`, countText(restObjects)]];
+  const more = rest.length === 0 ? [] : [[`and ${quantity(rest.length, "more resource")}`, countText(restObjects)]];
   return [head, ...resources.slice(0, shownMax).map(row), ...more];
 }
 

@@ -8,7 +8,7 @@ export function countText(count: number): string {
 }
 
 /** For example "1 object" or "1,234 objects". */
-export function counted(count: number, singular: string, plural = `${singular}s`): string {
+export function quantity(count: number, singular: string, plural = `${singular}s`): string {
   return `${countText(count)} ${count === 1 ? singular : plural}`;
 }
 
@@ -19,6 +19,6 @@ export function bytesText(bytes: number): string {
     size /= 1024;
     unit++;
   }
-  if (unit === 0) return counted(bytes, "byte");
+  if (unit === 0) return quantity(bytes, "byte");
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${BYTE_UNITS[unit]}`;
 }

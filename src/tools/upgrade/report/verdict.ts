@@ -1,9 +1,9 @@
 /** The first line of a report of an inspection: whether the upgrade may begin. */
 import type { Finding } from "../finding.ts";
 import type { Inspection } from "../inspect/inspection.ts";
-import { counted } from "./quantities.ts";
+import { quantity } from "./quantities.ts";
 
-export interface Verdict {
+interface Verdict {
   readonly mustFix: number;
   readonly shouldFix: number;
   /** For example "Upgrade 1.33 → 1.36: 2 problems must be fixed first". */
@@ -24,8 +24,8 @@ export function upgradeName({ from, hops }: Inspection): string {
 }
 
 function judgment({ read }: Inspection, mustFix: number, shouldFix: number): string {
-  const should = shouldFix === 0 ? "" : `${counted(shouldFix, "problem")} should be fixed`;
-  if (mustFix > 0) return `${counted(mustFix, "problem")} must be fixed first${should && `, ${should}`}`;
+  const should = shouldFix === 0 ? "" : `${quantity(shouldFix, "problem")} should be fixed`;
+  if (mustFix > 0) return `${quantity(mustFix, "problem")} must be fixed first${should && `, ${should}`}`;
   const nothing =
     read.notKnown === undefined ? "nothing must be fixed first" : "the API shows nothing that must be fixed first";
   return `${nothing}${should && `, ${should}`}`;

@@ -9,7 +9,7 @@ import { openEtcdKv } from "../../../storage/kv-etcd/kv.ts";
 import { keyAfter, prefixEnd, StorageError, type Kv, type KeyValue, type RangeResult } from "../../../storage/kv.ts";
 import { StoredDataError, type StoredData, type Walked, type WalkRequest } from "../stored-data.ts";
 
-export interface LiveEtcdOptions {
+interface LiveEtcdOptions {
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
   readonly clock: Clock;

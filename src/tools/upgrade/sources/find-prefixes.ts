@@ -9,7 +9,7 @@ const PREFIX_LENGTH_MAX = 200;
 /** Every cluster has the namespace "default". Its key shows where the prefix ends. */
 const OBJECT_OF_EVERY_CLUSTER = "/namespaces/default";
 
-export interface FoundPrefixes {
+interface FoundPrefixes {
   /** Prefixes of API servers, such as "/registry". */
   readonly ofClusters: readonly string[];
   /** The first segments of all keys, those of most keys first. */
