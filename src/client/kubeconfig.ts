@@ -19,8 +19,18 @@ export interface KubeconfigConnection {
   readonly serverName?: string;
 }
 
+/** The parts of a connection that the caller has from elsewhere, so that the kubeconfig need not have usable ones. */
+interface GivenParts {
+  readonly hasToken?: boolean;
+  readonly hasCa?: boolean;
+}
+
 /** If several files set a value, the first file wins, as in kubectl. */
-export function readKubeconfigs(files: readonly string[], context?: string): KubeconfigConnection {
+export function readKubeconfigs(
+  files: readonly string[],
+  context?: string,
+  { hasToken = false, hasCa = false }: GivenParts = {},
+): KubeconfigConnection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
@@ -30,8 +40,8 @@ export function readKubeconfigs(files: readonly string[], context?: string): Kub
   const clusterName = stringAt(chosen.entry, "cluster");
   const cluster = find(configs, "cluster", clusterName);
   if (cluster === undefined) throw new KubeconfigError(`${shown} has no cluster ${JSON.stringify(clusterName)}`);
-  const user = find(configs, "user", stringAt(chosen.entry, "user"));
-  return { ...clusterOf(cluster), ...(user === undefined ? {} : userOf(user)) };
+  const user = hasToken ? undefined : find(configs, "user", stringAt(chosen.entry, "user"));
+  return { ...clusterOf(cluster, hasCa), ...(user === undefined ? {} : userOf(user)) };
 }
 
 interface Found {
@@ -60,15 +70,15 @@ function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", 
   return undefined;
 }
 
-function clusterOf(found: Found): KubeconfigConnection {
+function clusterOf(found: Found, hasCa: boolean): KubeconfigConnection {
   const { file, entry } = found;
   const url = stringAt(entry, "server");
   if (url === "") throw new KubeconfigError(`the cluster in ${file} has no server`);
-  if (entry["insecure-skip-tls-verify"] === true)
+  if (entry["insecure-skip-tls-verify"] === true && !hasCa)
     throw new KubeconfigError(
       `${file} sets insecure-skip-tls-verify, which is not supported: give the server's CA with --ca-file`,
     );
-  const ca = dataOrFile(found, "certificate-authority");
+  const ca = hasCa ? undefined : dataOrFile(found, "certificate-authority");
   const serverName = stringAt(entry, "tls-server-name");
   return { url, ...(ca === undefined ? {} : { ca }), ...(serverName === "" ? {} : { serverName }) };
 }

@@ -44,6 +44,26 @@ describe("for a command that connects to a server,", () => {
     });
   });
 
+  test("--token and --ca-file replace a login plugin and a cluster without verification, which are not supported", () => {
+    const config = {
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+      clusters: [{ name: "c", cluster: { server: "https://managed", "insecure-skip-tls-verify": true } }],
+      users: [{ name: "u", user: { exec: { command: "login" } } }],
+    };
+    const [kubeconfig, caFile] = [join(directory, "managed"), join(directory, "ca.crt")];
+    writeFileSync(kubeconfig, JSON.stringify(config));
+    writeFileSync(caFile, "ca");
+    const flags = { kubeconfig, output: "json" } as const;
+    expect(connectionOf({ ...flags, token: "secret", caFile })).toEqual({
+      url: "https://managed",
+      ca: "ca",
+      token: "secret",
+    });
+    expect(() => connectionOf({ ...flags, caFile })).toThrow(/logs in with an exec or auth-provider plugin/);
+    expect(() => connectionOf({ ...flags, token: "secret" })).toThrow(/insecure-skip-tls-verify/);
+  });
+
   test("--data-dir has precedence over $KUBECONFIG, and --kubeconfig over both", () => {
     const [near, far] = [dataDirectory("near"), dataDirectory("far")];
     vi.stubEnv("KUBECONFIG", join(far, "kubeconfig"));

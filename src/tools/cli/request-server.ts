@@ -59,7 +59,7 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Ku
   };
   if (server !== undefined && kubeconfig === undefined && context === undefined)
     return { url: server, ...given, ...(token === undefined ? {} : { token }) };
-  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), context);
+  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), flags);
   // A server evaluates a certificate before a token, so the certificate is dropped if a token is given.
   if (token !== undefined) return { ...read, ...given, token };
   return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
@@ -72,9 +72,12 @@ function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): 
   return dataDir === undefined && listed.length > 0 ? listed : [join(dataDir ?? DATA_DIR, "kubeconfig")];
 }
 
-function fromKubeconfigs(files: readonly string[], context: string | undefined): KubeconfigConnection {
+function fromKubeconfigs(
+  files: readonly string[],
+  { context, token, caFile }: Pick<ServerFlags, "context" | "token" | "caFile">,
+): KubeconfigConnection {
   try {
-    return readKubeconfigs(files, context);
+    return readKubeconfigs(files, context, { hasToken: token !== undefined, hasCa: caFile !== undefined });
   } catch (thrown) {
     if (thrown instanceof KubeconfigError) throw new CommandFailure(thrown.message, 1);
     throw thrown;

@@ -94,7 +94,7 @@ function ofGroup(item: JsonObject): Served[] {
 }
 
 function ofResourceList(list: JsonObject): Served[] {
-  const [version = "", group = ""] = stringAt(list, "groupVersion").split("/").reverse();
+  const [version = "", group = ""] = stringAt(list, "groupVersion").split("/").toReversed();
   return objectsAt(list, "resources")
     .filter((resource) => stringsAt(resource, "verbs").includes("list") && !stringAt(resource, "name").includes("/"))
     .map((resource) => ({
