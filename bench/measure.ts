@@ -8,14 +8,13 @@ import { LoadClient } from "./load-client.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Row } from "./row.ts";
 import { rowsAgainst } from "./measure-against.ts";
+import { rowsWithoutServers } from "./measure-without-servers.ts";
 import { accessRows } from "./rows-access.ts";
 import { clusterRows } from "./rows-cluster.ts";
 import { coldRows } from "./rows-cold.ts";
 import { customRows } from "./rows-custom.ts";
 import { crdGrowthRows, objectGrowthRows } from "./rows-growth.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
-import { defaultsRows, encryptionRows, filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
-import { inspectRows } from "./rows-inspect.ts";
 import { manyObjectsRows } from "./rows-memory.ts";
 import { migrateRows } from "./rows-migrate.ts";
 import { namespaceRows } from "./rows-namespace.ts";
@@ -40,7 +39,7 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
   stack.defer(() => floor.stop());
   const context: BenchContext = { options, cores, certificate, client, floor };
   if (options.against !== undefined) return await rowsAgainst(context);
-  const rows = await inProcessRows(context);
+  const rows = await rowsWithoutServers(context);
   if (options.stores.has("embedded")) rows.push(...(await embeddedRows(context)));
   const etcd = options.stores.has("etcd") ? await startEtcd() : undefined;
   if (etcd !== undefined) {
@@ -48,18 +47,6 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
     rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
   } else if (options.stores.has("etcd")) printLine("etcd is not installed: skipping its rows");
   return rows;
-}
-
-async function inProcessRows(context: BenchContext): Promise<Row[]> {
-  const { only } = context.options;
-  return [
-    ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
-    ...(only.has("encryption") ? await step("encryption at rest", () => encryptionRows(context)) : []),
-    ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
-    ...(only.has("defaults") ? await step("defaults on read", () => defaultsRows(context)) : []),
-    ...(only.has("inspect") ? await step("inspection of a snapshot", () => inspectRows(context)) : []),
-    ...(only.has("merge") ? await step("discovery merge", () => mergeRows(context)) : []),
-  ];
 }
 
 async function embeddedRows(context: BenchContext): Promise<Row[]> {

@@ -13,7 +13,7 @@ import type { ByteStrings } from "./scan/byte-strings.ts";
 const CLIENTS_MAX = 2_000;
 const MS_PER_SECOND = 1000;
 
-export interface ClientFacts {
+interface ClientFacts {
   readonly writers: readonly WriterStat[];
   readonly resources: readonly ResourceStat[];
   readonly strings: ByteStrings;
@@ -121,7 +121,13 @@ function servedVerdict(
     const deprecated = versionIn(widest, target)?.lifecycle?.deprecated;
     return deprecated !== undefined && !isOlderText(release, deprecated);
   });
-  if (deprecating !== undefined) return { status: "deprecated", release: deprecating.release, ...replacement };
+  if (deprecating !== undefined)
+    return {
+      status: "deprecated",
+      // A version that is deprecated already does not depend on the upgrade.
+      ...(deprecating === views[0] ? {} : { release: deprecating.release }),
+      ...replacement,
+    };
   const preferred = preferredVersion(views.at(-1)?.catalog, target);
   if (preferred !== undefined && preferred !== target.version)
     return { status: "older", replacement: formatGroupVersion({ group: target.group, version: preferred }) };

@@ -18,11 +18,11 @@ export function customDefinitions(
   stats: readonly ResourceStat[],
   types: ByteStrings,
 ): CustomDefinition[] {
-  const byName = new Map(stats.filter(({ place }) => place === undefined).map((stat) => [nameOf(stat), stat]));
+  const byName = new Map(stats.filter(({ place }) => place === undefined).map((stat) => [definitionName(stat), stat]));
   return crds.map((crd) => definitionOf(crd, byName, types)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-export function nameOf({ group, resource }: Pick<ResourceStat, "group" | "resource">): string {
+export function definitionName({ group, resource }: Pick<ResourceStat, "group" | "resource">): string {
   return `${resource}.${group}`;
 }
 

@@ -8,7 +8,7 @@ import { timestampAt } from "../../../meta/timestamp.ts";
 import { SUBJECTS_MAX, type Subject } from "../finding.ts";
 import type { StoredData, Walked, WalkProgress, WalkRequest } from "../stored-data.ts";
 import { clientTallies } from "./clients.ts";
-import { Collector } from "./collect/collector.ts";
+import { ValueCollector } from "./collect/collector.ts";
 import { EncryptedValues, type DecryptionOptions } from "./collect/encrypted-values.ts";
 import { bounded } from "./collect/resource-stats.ts";
 import { createSecondWalk, namedCounts, walkForNames, type SecondWalk } from "./collect/second-walk.ts";
@@ -20,8 +20,8 @@ import type { Inspection, TerminatingNamespace } from "./inspection.ts";
 import { missingOwners } from "./missing-owners.ts";
 import { detectRelease, kubeletVersion } from "./releases/detect-release.ts";
 import { hopsBetween, openView } from "./releases/release-views.ts";
-import { aggregatedGroups } from "./releases/served-group-versions.ts";
-import { identityLeases, newestRenewal, storageVersionStates } from "./servers.ts";
+import { externalGroups } from "./releases/served-group-versions.ts";
+import { identityLeaseStates, newestRenewal, storageVersionStates } from "./servers.ts";
 import { largestObjects, managerTallies, resourceTallies } from "./tallies.ts";
 
 export interface InspectOptions {
@@ -39,7 +39,7 @@ export interface InspectOptions {
 }
 
 /** "keys" fetches data keys from KMS plugins, "values" examines all values, "names" names the objects of findings. */
-export type WalkName = "keys" | "values" | "names";
+type WalkName = "keys" | "values" | "names";
 
 const DEFAULT_PREFIX = "/registry/";
 /** Terminating and missing namespaces whose content is listed. */
@@ -65,7 +65,7 @@ async function inspect(data: StoredData, encrypted: EncryptedValues, options: In
     signal: options.signal,
     onProgress: (progress) => options.onProgress(progress, walk),
   });
-  const collector = new Collector(prefix, encrypted);
+  const collector = new ValueCollector(prefix, encrypted);
   await fetchDataKeys(data, { collector, encrypted }, request("keys"));
   const walked = await data.walk(request("values"), (item) => collector.visit(item));
   const facts = factsOf(collector, encrypted, { ...options, prefix });
@@ -100,7 +100,7 @@ async function inspect(data: StoredData, encrypted: EncryptedValues, options: In
 /** Data keys of KMS plugins arrive later than a walk can wait, so they are fetched before. */
 async function fetchDataKeys(
   data: StoredData,
-  { collector, encrypted }: { readonly collector: Collector; readonly encrypted: EncryptedValues },
+  { collector, encrypted }: { readonly collector: ValueCollector; readonly encrypted: EncryptedValues },
   request: WalkRequest,
 ): Promise<void> {
   if (!encrypted.needsDataKeys) return;
@@ -116,7 +116,7 @@ async function fetchDataKeys(
 type KnownFacts = Omit<Facts, "terminating" | "missingNamespaces" | "missingOwners">;
 
 function factsOf(
-  collector: Collector,
+  collector: ValueCollector,
   encrypted: EncryptedValues,
   options: InspectOptions & { readonly prefix: string },
 ): KnownFacts {
@@ -131,11 +131,11 @@ function factsOf(
     release === undefined
       ? undefined
       : openView(release, flags, binary === undefined ? undefined : { release, binary });
-  const hops = hopsBetween(binary ?? release, options.to).map((hop) => openView(hop, flags));
+  const hops = hopsBetween(release, options.to, binary).map((hop) => openView(hop, flags));
   const definitions = customDefinitions(special.crds, resources.all, types);
   const definitionStat = resources.all.find(({ resource }) => resource === "customresourcedefinitions");
   const nowMs = Math.max(writers.newest * MS_PER_SECOND, newestRenewal(special.identityLeases));
-  const leases = identityLeases(special.identityLeases, nowMs);
+  const leases = identityLeaseStates(special.identityLeases, nowMs);
   return {
     prefix: options.prefix,
     detected,
@@ -146,7 +146,7 @@ function factsOf(
     definitions,
     areDefinitionsComplete:
       !special.dropped.has("crds") && (definitionStat?.sealed ?? 0) + (definitionStat?.unreadable ?? 0) === 0,
-    aggregatedGroups: aggregatedGroups(special.apiServices),
+    aggregatedGroups: externalGroups(special.apiServices),
     clients: clientTallies({
       writers: writers.writers,
       resources: resources.all,
@@ -171,7 +171,7 @@ function factsOf(
   };
 }
 
-function terminatingNamespaces(collector: Collector, names: SecondWalk): TerminatingNamespace[] {
+function terminatingNamespaces(collector: ValueCollector, names: SecondWalk): TerminatingNamespace[] {
   return collector.special.namespaces.map((namespace) => {
     const metadata = objectAt(namespace, "metadata");
     const name = stringAt(metadata, "name");
@@ -189,7 +189,7 @@ function terminatingNamespaces(collector: Collector, names: SecondWalk): Termina
   });
 }
 
-type NamespaceCount = ReturnType<Collector["namespaces"]["missing"]>[number];
+type NamespaceCount = ReturnType<ValueCollector["namespaces"]["missing"]>[number];
 
 function missingSubjects(missing: readonly NamespaceCount[], { namespaces }: SecondWalk): Subject[] {
   const subjects = missing.flatMap(({ name }) =>
@@ -199,7 +199,7 @@ function missingSubjects(missing: readonly NamespaceCount[], { namespaces }: Sec
 }
 
 interface Parts {
-  readonly collector: Collector;
+  readonly collector: ValueCollector;
   readonly walked: Walked;
   readonly data: StoredData;
   readonly names: SecondWalk;
@@ -247,8 +247,8 @@ function inspectionOf(facts: Facts, { collector, walked, data, names, missing }:
   };
 }
 
-/** What the inspection could not examine, so that an absent finding proves nothing. */
-function limitsReached({ special, owners, namespaces, objects }: Collector, findings: number): string[] {
+/** The parts of the data that were not examined, so that an absent finding proves nothing about them. */
+function limitsReached({ special, owners, namespaces, objects }: ValueCollector, findings: number): string[] {
   return [
     ...(objects === 0 ? ["no object was found: check the key prefix"] : []),
     ...(owners.isComplete ? [] : ["there are too many UIDs, so owners that do not exist were not searched"]),

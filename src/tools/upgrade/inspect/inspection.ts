@@ -33,8 +33,8 @@ export interface Inspection {
   readonly unreadable: UnreadableValues;
 }
 
-/** What was read. */
-export interface ReadData {
+/** The source and the size of the data. */
+interface ReadData {
   /** For example "etcd snapshot backup.db". */
   readonly source: string;
   readonly revision: number;
@@ -47,7 +47,7 @@ export interface ReadData {
   readonly privateKeys: number;
   /** The newest time in the data, in RFC 3339; an expired lease is one that had expired then. */
   readonly newestTime?: string;
-  /** What the reader should know about the data, in sentences. */
+  /** Facts about the data that the reader should know, in sentences. */
   readonly warnings: readonly string[];
   /** What the source cannot show, as noun phrases. Absent if all stored data was read. */
   readonly notKnown?: readonly string[];
@@ -103,7 +103,7 @@ export interface ResourceTally {
 }
 
 /** How the values are stored. `encrypted` counts every encrypted value, decrypted or not. */
-export interface EncodingTally {
+interface EncodingTally {
   readonly json: number;
   readonly protobuf: number;
   readonly encrypted: number;
@@ -190,7 +190,7 @@ export interface EncryptionState {
  * - `decrypted`: all values were decrypted.
  * - `partly`: some of them were not.
  * - `not-configured`: the configuration does not have the key for the resource.
- * - `no-response`: the KMS plugin does not respond.
+ * - `no-response`: the KMS plugin does not respond, or does not decrypt the data keys.
  * - `failed`: the key of the configuration does not decrypt the values.
  * - `not-tried`: no configuration was given.
  * - `unused`: the configuration has the key, and no value is encrypted with it.
@@ -244,7 +244,7 @@ export interface IdentityLeaseState {
   readonly state: "live" | "expired" | "never-renewed";
 }
 
-export interface NamespaceTally {
+interface NamespaceTally {
   readonly namespaces: number;
   readonly terminating: readonly TerminatingNamespace[];
   /** Namespaces that do not exist although objects are in them. */
@@ -263,7 +263,7 @@ export interface TerminatingNamespace {
   readonly contentFinalizers: readonly NamedCount[];
 }
 
-export interface MissingNamespace {
+interface MissingNamespace {
   readonly name: string;
   readonly objects: number;
   readonly content: readonly NamedCount[];

@@ -3,12 +3,12 @@
  * or an object of another API server, and then its absence from the readable data proves nothing.
  */
 import { parseGroupVersion } from "../../../meta/group-version.ts";
-import type { Collector } from "./collect/collector.ts";
+import type { ValueCollector } from "./collect/collector.ts";
 import type { ResourceStat } from "./collect/resource-stats.ts";
 import type { CustomDefinition } from "./custom-definitions.ts";
 import type { ReleaseView } from "./releases/release-views.ts";
 
-export interface MissingOwners {
+interface MissingOwners {
   readonly positions: ReadonlySet<number>;
   /** Number of references to them. */
   readonly dependents: number;
@@ -20,7 +20,7 @@ interface OwnerContext {
   readonly aggregatedGroups: ReadonlySet<string>;
 }
 
-export function missingOwners(collector: Collector, context: OwnerContext): MissingOwners {
+export function missingOwners(collector: ValueCollector, context: OwnerContext): MissingOwners {
   const positions = new Set<number>();
   let dependents = 0;
   const doubtful = doubtfulKinds(collector.resources.all, context);

@@ -8,7 +8,7 @@ const MS_PER_SECOND = 1000;
 const SERVERS_MAX = 100;
 
 /** `nowMs`: the newest time in the data. */
-export function identityLeases(leases: readonly JsonObject[], nowMs: number): IdentityLeaseState[] {
+export function identityLeaseStates(leases: readonly JsonObject[], nowMs: number): IdentityLeaseState[] {
   return leases.filter(isIdentityLease).map((lease) => {
     const metadata = objectAt(lease, "metadata");
     const spec = specOf(lease);

@@ -1,7 +1,7 @@
 /** The tables of an inspection: resources by bytes, the largest objects, and field managers by bytes. */
-import type { Collector } from "./collect/collector.ts";
+import type { ValueCollector } from "./collect/collector.ts";
 import { bounded, type ResourceStat } from "./collect/resource-stats.ts";
-import { nameOf } from "./custom-definitions.ts";
+import { definitionName } from "./custom-definitions.ts";
 import { OTHERS, type LargeObject, type ManagerTally, type ResourceTally, type VersionTally } from "./inspection.ts";
 import type { ByteStrings } from "./scan/byte-strings.ts";
 
@@ -16,7 +16,7 @@ export function resourceTallies(
   return used.map((stat) => ({
     group: bounded(stat.group),
     resource: bounded(stat.resource),
-    origin: stat.place !== undefined ? "built-in" : definedNames.has(nameOf(stat)) ? "custom" : "unknown",
+    origin: stat.place !== undefined ? "built-in" : definedNames.has(definitionName(stat)) ? "custom" : "unknown",
     objects: stat.objects,
     bytes: stat.bytes,
     encodings: { json: stat.json, protobuf: stat.protobuf, encrypted: stat.encrypted },
@@ -33,7 +33,7 @@ function versionTallies({ versions }: ResourceStat, types: ByteStrings): Version
   return tallies.toSorted((a, b) => (a.apiVersion < b.apiVersion ? -1 : 1));
 }
 
-export function managerTallies({ writers, strings }: Collector): ManagerTally[] {
+export function managerTallies({ writers, strings }: ValueCollector): ManagerTally[] {
   const all = writers.managers
     .map(({ manager, objects, bytes }) => ({ manager: bounded(strings.textOf(manager)), objects, bytes }))
     .toSorted((a, b) => b.bytes - a.bytes);
@@ -47,6 +47,6 @@ export function managerTallies({ writers, strings }: Collector): ManagerTally[] 
   return [...named.slice(0, MANAGERS_MAX), others];
 }
 
-export function largestObjects({ largest }: Collector): LargeObject[] {
+export function largestObjects({ largest }: ValueCollector): LargeObject[] {
   return largest.all.map(({ size, item }) => ({ name: item, bytes: size }));
 }

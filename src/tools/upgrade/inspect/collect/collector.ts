@@ -6,7 +6,7 @@ import { ByteStrings, OTHERS_ID } from "../scan/byte-strings.ts";
 import { JsonScan } from "../scan/json-scan.ts";
 import { ABSENT, ObjectHead } from "../scan/object-head.ts";
 import { ProtobufScan } from "../scan/protobuf-scan.ts";
-import { isEncrypted, type EncryptedValues } from "./encrypted-values.ts";
+import { isEncryptedValue, type EncryptedValues } from "./encrypted-values.ts";
 import { Largest } from "./largest.ts";
 import { NamespaceCounts } from "./namespaces.ts";
 import { Owners } from "./owners.ts";
@@ -22,7 +22,7 @@ const OPEN_OBJECT = 0x7b;
 
 const NO_TYPE = "the value has no valid apiVersion or no kind";
 
-export class Collector {
+export class ValueCollector {
   readonly strings = new ByteStrings();
   /** Of apiVersions and kinds of objects. */
   readonly types = new ByteStrings();
@@ -63,7 +63,7 @@ export class Collector {
     if (this.largest.accepts(bytes)) this.largest.add(bytes, subjectName(located));
     this.#countPlace(located);
     const clear = this.#encrypted.open(value, key, stat);
-    if (isEncrypted(value)) stat.encrypted++;
+    if (isEncryptedValue(value)) stat.encrypted++;
     if (clear === undefined) {
       stat.sealed++;
       return;

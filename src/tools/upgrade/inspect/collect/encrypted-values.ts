@@ -7,13 +7,13 @@ import { MetricsRegistry } from "../../../../base/metrics.ts";
 import type { Random } from "../../../../base/random.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { ActiveEncryption, type OpenKmsPlugin } from "../../../../storage/encryption/active-encryption.ts";
-import type { EncryptionConfig } from "../../../../storage/encryption/encryption-config.ts";
+import type { EncryptionConfig, Provider } from "../../../../storage/encryption/encryption-config.ts";
 import { createEncryptionMetrics } from "../../../../storage/encryption/encryption-metrics.ts";
 import { isEncrypted as hasHeader, type ResourceProviders } from "../../../../storage/encryption/providers.ts";
 import { OTHERS, type EncryptionKeyStatus, type EncryptionKeyTally } from "../inspection.ts";
 import { bounded, type ResourceStat } from "./resource-stats.ts";
 
-/** What is needed to decrypt values: the parsed configuration, and the connections to its KMS plugins. */
+/** The parsed configuration, and the connections to its KMS plugins. */
 export interface DecryptionOptions {
   readonly config: EncryptionConfig;
   readonly clock: Clock;
@@ -79,7 +79,7 @@ export class EncryptedValues {
 
   /** Begins to fetch the data key of a value, unless many values wait already. */
   prefetch(value: Buffer, key: string, stat: ResourceStat): void {
-    if (!isEncrypted(value) || this.#waitingBytes > WAITING_BYTES_MAX) return;
+    if (!isEncryptedValue(value) || this.#waitingBytes > WAITING_BYTES_MAX) return;
     // The plugin responds after the walk has moved on, and then the buffer has other content.
     const copy = Buffer.from(value);
     const opened = this.#providersOf(stat)?.open(copy, key);
@@ -99,7 +99,7 @@ export class EncryptedValues {
   /** The value in clear; undefined if it cannot be decrypted. */
   open(value: Buffer, key: string, stat: ResourceStat): Buffer | undefined {
     const providers = this.#active === undefined ? undefined : this.#providersOf(stat);
-    if (!isEncrypted(value)) {
+    if (!isEncryptedValue(value)) {
       if (providers !== undefined) this.#countClear(value, stat, providers);
       return value;
     }
@@ -113,12 +113,12 @@ export class EncryptedValues {
       counted.decrypted++;
       return opened.value;
     }
-    return this.#failed(counted, this.#isSilent(counted) ? "no-response" : "failed");
+    return this.#failed(counted, counted.provider === "kms" ? "no-response" : "failed");
   }
 
   /** As `open`, for a value that has been counted. */
   reopen(value: Buffer, key: string, stat: ResourceStat): Buffer | undefined {
-    if (!isEncrypted(value)) return value;
+    if (!isEncryptedValue(value)) return value;
     const opened = this.#active === undefined ? undefined : this.#providersOf(stat)?.open(value, key);
     if (opened === undefined || opened instanceof Promise || opened.sealing.problem !== undefined) return undefined;
     return opened.value;
@@ -145,10 +145,6 @@ export class EncryptedValues {
   #failed(stat: KeyStat, failure: EncryptionKeyStatus): undefined {
     stat.failure ??= failure;
     return undefined;
-  }
-
-  #isSilent({ provider, key }: KeyStat): boolean {
-    return provider === "kms" && this.#active?.plugins.find(({ name }) => name === key)?.problem !== undefined;
   }
 
   #countClear(value: Buffer, stat: ResourceStat, providers: ResourceProviders): void {
@@ -199,38 +195,36 @@ export class EncryptedValues {
   /** The keys with which servers encrypt new values. */
   #writers(): ReadonlySet<string> {
     const ids = [...(this.#options?.config.values() ?? [])].flatMap(([first]) => {
-      if (first === undefined || first.kind === "identity") return [];
-      return [keyId(first.kind, first.kind === "kms" ? first.name : (first.keys[0]?.name ?? ""))];
+      const [writer] = first === undefined ? [] : keysOf(first);
+      return writer === undefined ? [] : [keyId(writer.provider, writer.key)];
     });
     return new Set(ids);
   }
 
-  #configured(): Map<string, Pick<EncryptionKeyTally, "provider" | "version" | "key" | "resources">> {
-    const keys = new Map<string, { provider: string; version: string; key: string; resources: string[] }>();
+  /** All keys of the configuration, with the resources for which it has them. */
+  #configured(): ReadonlyMap<string, ConfiguredKey> {
+    const keys = new Map<string, ConfiguredKey>();
     for (const [resource, providers] of this.#options?.config ?? []) {
-      for (const provider of providers) {
-        if (provider.kind === "identity") continue;
-        const names = provider.kind === "kms" ? [provider.name] : provider.keys.map(({ name }) => name);
-        for (const key of names) {
-          const id = keyId(provider.kind, key);
-          const known = keys.get(id);
-          if (known !== undefined) known.resources.push(resource);
-          else
-            keys.set(id, {
-              provider: provider.kind,
-              version: provider.kind === "kms" ? "v2" : "v1",
-              key,
-              resources: [resource],
-            });
-        }
+      for (const { provider, key } of providers.flatMap(keysOf)) {
+        const id = keyId(provider, key);
+        const resources = [...(keys.get(id)?.resources ?? []), resource];
+        keys.set(id, { provider, version: provider === "kms" ? "v2" : "v1", key, resources });
       }
     }
     return keys;
   }
 }
 
+type ConfiguredKey = Pick<EncryptionKeyTally, "provider" | "version" | "key" | "resources">;
+
+function keysOf(provider: Provider): readonly Pick<ConfiguredKey, "provider" | "key">[] {
+  if (provider.kind === "identity") return [];
+  const names = provider.kind === "kms" ? [provider.name] : provider.keys.map(({ name }) => name);
+  return names.map((key) => ({ provider: provider.kind, key }));
+}
+
 /** One byte decides for nearly all values, which is far cheaper. */
-export function isEncrypted(value: Buffer): boolean {
+export function isEncryptedValue(value: Buffer): boolean {
   return value[3] === COLON && hasHeader(value);
 }
 

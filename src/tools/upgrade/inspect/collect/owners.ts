@@ -10,7 +10,7 @@ const OBJECTS_MAX = 6_000_000;
 const OWNERS_MAX = 3_000_000;
 
 /** An owner that no object is, by the position of its UID. */
-export interface MissingOwner {
+interface MissingOwner {
   readonly position: number;
   /** IDs of `ByteStrings`, as the first dependent has them. */
   readonly kind: number;

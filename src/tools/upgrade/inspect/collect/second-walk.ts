@@ -8,7 +8,7 @@ import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { SUBJECTS_MAX, type Subject } from "../../finding.ts";
 import type { StoredData, StoredItem, WalkRequest } from "../../stored-data.ts";
 import type { NamedCount } from "../inspection.ts";
-import type { Collector } from "./collector.ts";
+import type { ValueCollector } from "./collector.ts";
 import type { EncryptedValues } from "./encrypted-values.ts";
 import { bounded, objectName, subjectName, type LocatedKey } from "./resource-stats.ts";
 import { decodedObject } from "./special-objects.ts";
@@ -16,7 +16,7 @@ import { decodedObject } from "./special-objects.ts";
 const KINDS_MAX = 200;
 const NAMES_PER_NAMESPACE_MAX = 10;
 
-export interface NamespaceContent {
+interface NamespaceContent {
   readonly content: Map<string, number>;
   readonly finalizers: Map<string, number>;
   /** The first objects. */
@@ -50,7 +50,7 @@ export function createSecondWalk(
 
 export async function walkForNames(
   walk: SecondWalk,
-  { collector, encrypted }: { readonly collector: Collector; readonly encrypted: EncryptedValues },
+  { collector, encrypted }: { readonly collector: ValueCollector; readonly encrypted: EncryptedValues },
   data: StoredData,
   request: WalkRequest,
 ): Promise<void> {
@@ -80,7 +80,7 @@ export async function walkForNames(
 }
 
 interface Readers {
-  readonly collector: Collector;
+  readonly collector: ValueCollector;
   readonly encrypted: EncryptedValues;
 }
 
@@ -90,7 +90,7 @@ function isRead({ key, value }: StoredItem, { stat }: LocatedKey, { collector, e
   return clear !== undefined && collector.scan(clear) === undefined;
 }
 
-function countContent(content: NamespaceContent, located: LocatedKey, collector: Collector | undefined): void {
+function countContent(content: NamespaceContent, located: LocatedKey, collector: ValueCollector | undefined): void {
   content.left--;
   addOne(content.content, bounded(formatGroupResource(located.stat)));
   if (content.names.length < NAMES_PER_NAMESPACE_MAX) content.names.push(subjectName(located));

@@ -3,6 +3,8 @@ import type { ObjectHead } from "../scan/object-head.ts";
 
 /** Of one manager, to one resource, through one API version. The rest counts toward manager 0, "(others)". */
 const WRITERS_MAX = 50_000;
+/** More than `ByteStrings` has strings and `ResourceStats` has resources. */
+const IDS_MAX = 32_768;
 const MANAGERS_MAX = 10_000;
 
 export interface WriterStat {
@@ -16,7 +18,7 @@ export interface WriterStat {
   seen: number;
 }
 
-export interface ManagerStat {
+interface ManagerStat {
   readonly manager: number;
   objects: number;
   bytes: number;
@@ -24,15 +26,13 @@ export interface ManagerStat {
 }
 
 export class Writers {
-  /** By manager and API version, and then by resource: small numbers, so that the keys need no strings. */
-  readonly #writers = new Map<number, WriterStat[]>();
+  readonly #writers = new Map<number, WriterStat>();
   readonly #managers = new Map<number, ManagerStat>();
-  #size = 0;
   #objects = 0;
   #newest = 0;
 
   get writers(): readonly WriterStat[] {
-    return [...this.#writers.values()].flat();
+    return [...this.#writers.values()];
   }
 
   get managers(): readonly ManagerStat[] {
@@ -70,16 +70,13 @@ export class Writers {
   }
 
   #writerOf(manager: number, apiVersion: number, resource: number): WriterStat {
-    const key = manager * 65_536 + apiVersion;
-    let stats = this.#writers.get(key);
-    const known = stats?.find((stat) => stat.resource === resource);
+    // All three are small, so the key is a safe integer.
+    const key = (manager * IDS_MAX + apiVersion) * IDS_MAX + resource + 1;
+    const known = this.#writers.get(key);
     if (known !== undefined) return known;
-    if (this.#size >= WRITERS_MAX && (manager !== 0 || apiVersion !== 0 || resource !== -1))
-      return this.#writerOf(0, 0, -1);
+    if (this.#writers.size >= WRITERS_MAX && key !== 0) return this.#writerOf(0, 0, -1);
     const added = { manager, apiVersion, resource, objects: 0, last: 0, seen: 0 };
-    if (stats === undefined) this.#writers.set(key, (stats = []));
-    stats.push(added);
-    this.#size++;
+    this.#writers.set(key, added);
     return added;
   }
 }

@@ -13,7 +13,7 @@ const FINDINGS_MAX = 1_000;
 
 const SEVERITIES: readonly Severity[] = ["error", "warning", "info"];
 
-export interface RankedFindings {
+interface RankedFindings {
   readonly findings: readonly Finding[];
   /** Number of findings that did not fit; the least important are left out. */
   readonly dropped: number;

@@ -46,7 +46,7 @@ const RULES: { readonly [Status in ClientStatus]?: Rule } = {
   deprecated: {
     id: "api-deprecated",
     severity: "warning",
-    title: ({ release }) => (release === undefined ? "which is deprecated" : `which is deprecated in ${release}`),
+    title: ({ release }) => (release === undefined ? "which is deprecated" : `which is deprecated from ${release} on`),
     why: "A later release removes the version, and the requests of these clients fail then.",
   },
   older: {

@@ -3,7 +3,7 @@ import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { SUBJECTS_MAX, type Finding, type Subject } from "../../finding.ts";
 import type { ResourceStat, VersionStat } from "../collect/resource-stats.ts";
 import type { CustomDefinition } from "../custom-definitions.ts";
-import { nameOf } from "../custom-definitions.ts";
+import { definitionName } from "../custom-definitions.ts";
 import type { Facts } from "../facts.ts";
 import { OTHERS, type CustomVersionState } from "../inspection.ts";
 import { are, counted, rewriteSteps } from "./text.ts";
@@ -172,7 +172,7 @@ function withoutDefinition(facts: Facts): Finding[] {
   if (!facts.areDefinitionsComplete) return [];
   const known = new Set(facts.definitions.map(({ name }) => name));
   const orphaned = facts.resources.filter(
-    (stat) => isCustom(stat) && !known.has(nameOf(stat)) && !facts.aggregatedGroups.has(stat.group),
+    (stat) => isCustom(stat) && !known.has(definitionName(stat)) && !facts.aggregatedGroups.has(stat.group),
   );
   return orphaned.map((stat) => ({
     id: "crd-missing",

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../../meta/json.ts";
 import { aesGcm } from "../../../../storage/encryption/ciphers.ts";
 import { parseEncryptionConfig } from "../../../../storage/encryption/encryption-config.ts";
 import type { OpenKmsPlugin } from "../../../../storage/encryption/active-encryption.ts";
+import { DATA_KEY_TYPE, encodeValue } from "../../../../storage/encryption/kms/messages.ts";
 import type { Finding } from "../../finding.ts";
 import { protobuf, storedData, type StoredValue } from "../../../../../test/testing/tools/upgrade/stored-objects.ts";
 import type { DecryptionOptions } from "../collect/encrypted-values.ts";
@@ -514,4 +515,65 @@ test("no value of a Secret is part of an inspection, whatever state it is in", a
     expect(text).not.toContain(marker);
     expect(text).not.toContain(Buffer.from(marker, "base64").toString());
   }
+});
+
+test("a KMS plugin that responds decrypts the values, although it responds after the walk has moved on", async () => {
+  const dataKey = Buffer.alloc(32, 9);
+  const responding: OpenKmsPlugin = () => ({
+    ...noPlugin({ socket: "", timeoutMs: 0 }, () => {}),
+    decrypt: async () => {
+      await Promise.resolve();
+      return dataKey;
+    },
+  });
+  const names = ["a", "b", "c"];
+  const values = Object.fromEntries(
+    names.map((name) => {
+      const key = `secrets/shop/${name}`;
+      const data = aesGcm(dataKey, random).encrypt(protobuf(SECRET), Buffer.from(`/registry/${key}`));
+      const encrypted = { ciphertext: Buffer.from(`edek-${name}`), keyId: "id", annotations: new Map() };
+      const value = encodeValue({ data, dataKey: encrypted, type: DATA_KEY_TYPE.aesGcmKey });
+      return [key, Buffer.concat([Buffer.from("k8s:enc:kms:v2:vault:"), value])];
+    }),
+  );
+  const kms = { kms: { apiVersion: "v2", name: "vault", endpoint: "unix:///run/kms.sock" } };
+  const encryption = { ...decryption(kms), openPlugin: responding };
+  const inspection = await inspect({ ...SHOP, ...values }, { encryption });
+  expect(inspection.encryption.keys).toMatchObject([{ values: 3, status: "decrypted", isWriter: true }]);
+  expect(inspection.read.objects).toBe(4);
+});
+
+test("the newest kubelet of k3s is the release of its servers", async () => {
+  const node = object("v1", "Node", { name: "n" }, { status: { nodeInfo: { kubeletVersion: "v1.34.1+k3s1" } } });
+  const inspection = await inspect({ "minions/n": protobuf(node) }, { from: undefined });
+  expect(inspection.from).toMatchObject({ release: "1.34", origin: "found", atLeast: "1.34" });
+});
+
+test("the release of kubeadm-config is used if there is no mirror Pod", async () => {
+  const data = { ClusterConfiguration: "kind: ClusterConfiguration\nkubernetesVersion: v1.33.4\n" };
+  const config = object("v1", "ConfigMap", { name: "kubeadm-config" }, { data });
+  const inspection = await inspect(
+    { ...SYSTEM, "configmaps/kube-system/kubeadm-config": protobuf(config) },
+    { from: undefined },
+  );
+  expect(inspection.from).toMatchObject({ release: "1.33", origin: "found" });
+});
+
+test("without any evidence the release is unknown, and only the targets are considered", async () => {
+  const inspection = await inspect(SHOP, { from: undefined, to: ["1.36"] });
+  expect(inspection.from).toMatchObject({ origin: "unknown", evidence: [], candidates: [] });
+  expect(inspection.hops).toEqual(["1.36"]);
+});
+
+test("a server that emulates an older release counts as that release, with hops from its binary on", async () => {
+  const values = apiServer("kube-apiserver-a", "v1.35.1", "--emulated-version=1.33");
+  const inspection = await inspect(values, { from: undefined, to: ["1.36"] });
+  expect(inspection.from).toMatchObject({ release: "1.33", emulatedVersion: "1.33" });
+  expect(inspection.hops).toEqual(["1.35", "1.36"]);
+});
+
+test("an inspection that is aborted rejects with the reason", async () => {
+  const reason = new Error("stop");
+  const inspecting = inspect(SHOP, { signal: AbortSignal.abort(reason) });
+  await expect(inspecting).rejects.toBe(reason);
 });

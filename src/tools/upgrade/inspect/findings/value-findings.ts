@@ -68,9 +68,11 @@ function encryptionFindings(facts: Facts): Finding[] {
     ...keyFinding(having("no-response"), {
       id: "kms-plugin-unavailable",
       severity: "warning",
-      title: (values) => `${values} cannot be decrypted, because the KMS plugin does not respond`,
-      why: "These values are only counted. API servers fail to read them, too, if the plugin does not run on their machine.",
-      fix: ["Run this command where the plugin listens, or start the plugin."],
+      title: (values) => `${values} cannot be decrypted, because the KMS plugin does not decrypt their data keys`,
+      why: "These values are only counted. API servers cannot read them either, unless the plugin responds on their machines.",
+      fix: [
+        "Run this command where the plugin listens, and check in the log of the plugin whether it still has the keys.",
+      ],
     }),
     ...keyFinding(
       having("decrypted").filter(({ isWriter }) => !isWriter),

@@ -6,7 +6,7 @@ import { SUBJECTS_MAX, type Finding, type Subject } from "../../finding.ts";
 import type { ResourceStat, VersionStat } from "../collect/resource-stats.ts";
 import { releaseBefore, type Facts } from "../facts.ts";
 import { OTHERS } from "../inspection.ts";
-import type { ReleaseView } from "../releases/release-views.ts";
+import { canEmulate, type ReleaseView } from "../releases/release-views.ts";
 import { are, counted, rewriteSteps } from "./text.ts";
 
 interface PlacedStat extends ResourceStat {
@@ -20,7 +20,7 @@ export function versionFindings(facts: Facts): Finding[] {
   });
 }
 
-/** What servers of `from` cannot read after servers of the target have written it. */
+/** Resources that servers of `from` cannot read after servers of a hop have written them. */
 export function rollbackFindings(facts: Facts): Finding[] {
   const { from } = facts;
   if (from === undefined) return [];
@@ -182,9 +182,9 @@ function rollbackFinding(facts: Facts, from: ReleaseView, hop: ReleaseView): Fin
       fix: [
         `Take a snapshot of etcd before the first server runs ${hop.release}:`,
         "$ etcdctl snapshot save before-upgrade.db",
-        ...(from.release >= "1.31" && hop.release >= "1.33"
+        ...(canEmulate(hop.release, from.release)
           ? [
-              `Or run the servers of ${hop.release} with --emulated-version=${from.release} until a rollback is not needed any more, if ${hop.release} can emulate it.`,
+              `Or run the servers of ${hop.release} with --emulated-version=${from.release} until a rollback is not needed any more: they write only versions that ${from.release} can decode.`,
             ]
           : []),
       ],

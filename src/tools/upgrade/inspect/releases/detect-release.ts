@@ -19,50 +19,79 @@ export interface DetectedRelease extends FoundRelease {
   readonly served: ReadonlySet<string> | undefined;
 }
 
+/** A server of k3s contains the API server and the kubelet, so both have the same release. */
+const K3S = "+k3s";
 const VERSION = /^v?(1\.\d{1,3})(?:[.+-]|$)/;
 
 export function detectRelease(special: SpecialObjects, given: ReleaseName | undefined): DetectedRelease {
   const servers = special.apiServerPods.flatMap((pod) => apiServerOf(pod) ?? []);
   const behaviors = servers.flatMap((server) => behaviorOf(server) ?? []);
-  const running = oldest(behaviors.map(({ release }) => release));
   const kubeadm = kubeadmVersion(special.kubeadmConfigs);
-  const kubelets = releasesOf(special.nodes.map(kubeletVersion));
-  const atLeast = newest(kubelets);
+  const kubelets = special.nodes.map(kubeletVersion);
+  const atLeast = newest(releasesOf(kubelets));
   const served = servedGroupVersions(special.apiServices);
   const serving = served === undefined ? [] : releasesServing(served).filter((name) => !isOlder(name, atLeast));
-  const only = serving.length === 1 ? serving[0] : undefined;
-  const found = running ?? releaseOf(kubeadm) ?? only;
+  const found =
+    oldest(behaviors.map((one) => one.release)) ??
+    releaseOf(kubeadm) ??
+    newest(releasesOf(kubelets.filter((version) => version.includes(K3S)))) ??
+    (serving.length === 1 ? serving[0] : undefined);
   const release = given ?? found;
-  const evidence = [
-    ...servers.map((server) => `${server.name} runs ${server.image ?? "an unknown image"}${flagsText(server)}`),
-    ...(new Set(behaviors.map(({ release: one }) => one)).size > 1
-      ? ["The API servers have different releases; the oldest one counts"]
-      : []),
-    ...(kubeadm === undefined ? [] : [`ConfigMap kube-system/kubeadm-config has the kubernetesVersion ${kubeadm}`]),
-    ...(atLeast === undefined ? [] : [`The newest kubelet is ${atLeast}, and API servers are not older than kubelets`]),
-    ...servingEvidence(serving),
-    ...leaseEvidence(special.identityLeases.length),
-  ];
-  const flags = servers.flatMap((server) => server.flags);
-  const runtimeConfig = [...new Set(flagValues(flags, "--runtime-config"))];
-  const featureGates = [...new Set(flagValues(flags, "--feature-gates"))];
-  const [emulatedVersion] = flagValues(flags, "--emulated-version");
-  const derived = served !== undefined && release !== undefined ? runtimeConfigFor(served, release) : [];
+  const flags = flagsOf(servers);
   return {
     ...(release === undefined ? {} : { release }),
-    origin: given === undefined ? (found === undefined ? "unknown" : "found") : "given",
-    evidence,
+    origin: given !== undefined ? "given" : found !== undefined ? "found" : "unknown",
+    evidence: [
+      ...serverEvidence(servers, behaviors),
+      ...(kubeadm === undefined ? [] : [`ConfigMap kube-system/kubeadm-config has the kubernetesVersion ${kubeadm}`]),
+      ...(atLeast === undefined
+        ? []
+        : [`The newest kubelet is ${atLeast}, and API servers are not older than kubelets`]),
+      ...servingEvidence(serving),
+      ...doubtsAbout(given, found ?? serving),
+      ...leaseEvidence(special.identityLeases.length),
+    ],
     candidates: release === undefined ? serving : [],
     ...(atLeast === undefined ? {} : { atLeast }),
     servers,
-    runtimeConfig,
-    featureGates,
-    ...(emulatedVersion === undefined ? {} : { emulatedVersion }),
+    ...flags,
     areFlagsKnown: servers.length > 0,
     binary: behaviors.find((one) => one.release === release && one.binary !== release)?.binary,
     served,
-    servingConfig: servers.length > 0 ? runtimeConfig : derived,
+    servingConfig: servingConfigOf(flags.runtimeConfig, { servers, served, release: fitting(release, serving) }),
   };
+}
+
+type Flags = Pick<FoundRelease, "runtimeConfig" | "featureGates" | "emulatedVersion">;
+
+function flagsOf(servers: readonly ApiServerState[]): Flags {
+  const flags = servers.flatMap((server) => server.flags);
+  const [emulatedVersion] = flagValues(flags, "--emulated-version");
+  return {
+    runtimeConfig: [...new Set(flagValues(flags, "--runtime-config"))],
+    featureGates: [...new Set(flagValues(flags, "--feature-gates"))],
+    ...(emulatedVersion === undefined ? {} : { emulatedVersion }),
+  };
+}
+
+function servingConfigOf(
+  runtimeConfig: readonly string[],
+  {
+    servers,
+    served,
+    release,
+  }: Pick<DetectedRelease, "servers" | "served"> & { readonly release: ReleaseName | undefined },
+): readonly string[] {
+  if (servers.length > 0) return runtimeConfig;
+  return served === undefined || release === undefined ? [] : runtimeConfigFor(served, release);
+}
+
+function serverEvidence(servers: readonly ApiServerState[], behaviors: readonly Behavior[]): string[] {
+  const releases = new Set(behaviors.map(({ release }) => release));
+  return [
+    ...servers.map((server) => `${server.name} runs ${server.image ?? "an unknown image"}${flagsText(server)}`),
+    ...(releases.size > 1 ? ["The API servers have different releases; the oldest one counts"] : []),
+  ];
 }
 
 /** The release part of a version such as "v1.33.4+k3s1"; undefined if this program does not know the release. */
@@ -71,7 +100,7 @@ export function releaseOf(version: string | undefined): ReleaseName | undefined 
   return name !== undefined && isReleaseName(name) ? name : undefined;
 }
 
-export function isOlder(release: ReleaseName, other: ReleaseName | undefined): boolean {
+function isOlder(release: ReleaseName, other: ReleaseName | undefined): boolean {
   return other !== undefined && RELEASES.indexOf(release) < RELEASES.indexOf(other);
 }
 
@@ -79,10 +108,13 @@ export function kubeletVersion(node: JsonObject): string {
   return stringAt(objectAt(statusOf(node), "nodeInfo"), "kubeletVersion");
 }
 
-/** The release of the code of a server, and the release as which it behaves. */
-function behaviorOf(
-  server: ApiServerState,
-): { readonly release: ReleaseName; readonly binary: ReleaseName } | undefined {
+interface Behavior {
+  readonly release: ReleaseName;
+  /** The release of the code. */
+  readonly binary: ReleaseName;
+}
+
+function behaviorOf(server: ApiServerState): Behavior | undefined {
   const binary = releaseOf(server.version);
   if (binary === undefined) return undefined;
   const emulated = flagValues(server.flags, "--emulated-version")
@@ -93,6 +125,17 @@ function behaviorOf(
 
 function flagsText({ flags }: ApiServerState): string {
   return flags.length === 0 ? "" : ` with ${flags.join(" ")}`;
+}
+
+/** The registered group versions say nothing about the flags of a release that cannot have registered them. */
+function fitting(release: ReleaseName | undefined, serving: readonly ReleaseName[]): ReleaseName | undefined {
+  return release !== undefined && serving.includes(release) ? release : undefined;
+}
+
+function doubtsAbout(given: ReleaseName | undefined, shown: ReleaseName | readonly ReleaseName[]): string[] {
+  const releases = typeof shown === "string" ? [shown] : shown;
+  if (given === undefined || releases.length === 0 || releases.includes(given)) return [];
+  return [`The data does not fit the given release ${given}, but ${releases.join(", ")}`];
 }
 
 function servingEvidence(serving: readonly ReleaseName[]): string[] {

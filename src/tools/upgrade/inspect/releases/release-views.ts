@@ -1,4 +1,4 @@
-/** What servers of a release serve with the flags of the inspected cluster, and what they could serve at most. */
+/** The API versions that servers of a release serve with the flags of the inspected cluster, and those that they could serve. */
 import { openCatalog, type Catalog } from "../../../../objects/catalog/catalog.ts";
 import { effectiveVersion } from "../../../../objects/catalog/effective-version.ts";
 import type { Emulation } from "../../../../objects/catalog/emulation.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../../../objects/catalog/runtime-config.ts";
 
 /** The flags of the API servers that decide what they serve. */
-export interface ServingFlags {
+interface ServingFlags {
   readonly runtimeConfig: readonly string[];
   readonly featureGates: readonly string[];
 }
@@ -26,13 +26,13 @@ export interface ReleaseView {
   readonly unknownEntries: readonly string[];
 }
 
-export interface EmulatedRelease {
+interface EmulatedRelease {
   readonly release: ReleaseName;
   readonly binary: ReleaseName;
 }
 
 const ALL_ON = parseRuntimeConfig("api/all=true");
-const ALL_GATES = new Map([
+const ALL_GATES: ReadonlyMap<string, boolean> = new Map([
   ["AllAlpha", true],
   ["AllBeta", true],
 ]);
@@ -44,22 +44,36 @@ export function openView(release: ReleaseName, flags: ServingFlags, emulated?: E
   return {
     release,
     catalog: openCatalog({ release, runtimeConfig: known, featureGates, emulation }),
-    widest: openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES, emulation }),
+    widest: widestCatalog(release, emulation),
     unknownEntries,
   };
 }
 
+/** With all API versions and feature gates enabled. */
+export function widestCatalog(release: ReleaseName, emulation?: Emulation): Catalog {
+  return openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES, emulation });
+}
+
 /**
- * The releases between `from` and the last target, or only the next release if there is no target; only the targets if
- * `from` is unknown or newer.
+ * The releases after `from` up to the last target, or only the next one if there is no target; only the targets if
+ * `from` is unknown or newer. If the servers emulate `from`, the first hop is that of their binary without emulation.
  */
-export function hopsBetween(from: ReleaseName | undefined, to: readonly ReleaseName[]): readonly ReleaseName[] {
-  if (to.length === 0) return from === undefined ? [] : RELEASES.slice(RELEASES.indexOf(from) + 1).slice(0, 1);
+export function hopsBetween(
+  from: ReleaseName | undefined,
+  to: readonly ReleaseName[],
+  binary?: ReleaseName,
+): readonly ReleaseName[] {
   const targets = RELEASES.filter((release) => to.includes(release));
   const last = targets.at(-1);
-  if (from === undefined || last === undefined) return targets;
-  const hops = RELEASES.slice(RELEASES.indexOf(from) + 1, RELEASES.indexOf(last) + 1);
+  if (from === undefined) return targets;
+  const first = binary === undefined ? RELEASES.indexOf(from) + 1 : RELEASES.indexOf(binary);
+  const hops = RELEASES.slice(first, last === undefined ? first + 1 : RELEASES.indexOf(last) + 1);
   return hops.length > 0 ? hops : targets.filter((release) => release !== from);
+}
+
+/** Whether servers of a release can behave as an older one. */
+export function canEmulate(binary: ReleaseName, release: ReleaseName): boolean {
+  return emulationOf({ release, binary }) !== undefined;
 }
 
 function emulationOf({ release, binary }: EmulatedRelease): Emulation | undefined {

@@ -4,17 +4,12 @@
  */
 import { openCatalog, type Catalog } from "../../../../objects/catalog/catalog.ts";
 import { RELEASES, type ReleaseName } from "../../../../objects/catalog/release.ts";
-import { parseRuntimeConfig } from "../../../../objects/catalog/runtime-config.ts";
 import { isJsonObject, objectAt, specOf, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { widestCatalog } from "./release-views.ts";
 
 /** The group of APIServices has no APIService. */
 const OWN_GROUP_VERSION = "apiregistration.k8s.io/v1";
 const MANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged";
-const ALL_ON = parseRuntimeConfig("api/all=true");
-const ALL_GATES = new Map([
-  ["AllAlpha", true],
-  ["AllBeta", true],
-]);
 
 /** Undefined if the data has no APIServices of the servers themselves. */
 export function servedGroupVersions(apiServices: readonly JsonObject[]): ReadonlySet<string> | undefined {
@@ -30,7 +25,7 @@ export function servedGroupVersions(apiServices: readonly JsonObject[]): Readonl
 }
 
 /** The groups of APIServices that other servers serve; their objects are not in this store. */
-export function aggregatedGroups(apiServices: readonly JsonObject[]): ReadonlySet<string> {
+export function externalGroups(apiServices: readonly JsonObject[]): ReadonlySet<string> {
   const aggregated = apiServices.filter((object) => isJsonObject(specOf(object)["service"]));
   return new Set(aggregated.map((object) => stringAt(specOf(object), "group")));
 }
@@ -51,10 +46,6 @@ export function runtimeConfigFor(served: ReadonlySet<string>, release: ReleaseNa
   const enabled = [...served].filter((name) => !byDefault.has(name) && possible.has(name));
   const disabled = [...byDefault].filter((name) => !served.has(name));
   return [...enabled.map((name) => `${name}=true`), ...disabled.map((name) => `${name}=false`)];
-}
-
-function widestCatalog(release: ReleaseName): Catalog {
-  return openCatalog({ release, runtimeConfig: ALL_ON, featureGates: ALL_GATES });
 }
 
 function groupVersions({ groups }: Catalog): ReadonlySet<string> {

@@ -166,8 +166,8 @@ export class JsonScan {
   /** NaN if a byte is not a digit. */
   #digits(offset: number, count: number): number {
     let value = 0;
-    for (let at = this.#textStart + offset; count > 0; at++, count--) {
-      const digit = this.#bytes[at]! - 0x30;
+    for (let at = 0; at < count; at++) {
+      const digit = this.#bytes[this.#textStart + offset + at]! - 0x30;
       if (digit < 0 || digit > 9) return Number.NaN;
       value = value * 10 + digit;
     }

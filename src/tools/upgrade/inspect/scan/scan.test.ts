@@ -89,8 +89,8 @@ test.each([
 test("a truncated value is unreadable at every length", () => {
   for (const value of [protobuf(POD), Buffer.from(JSON.stringify(POD))]) {
     const isJson = value[0] === 0x7b;
+    const head = newHead();
     for (let length = isJson ? 1 : 5; length < value.length; length++) {
-      const head = newHead();
       const cut = value.subarray(0, length);
       const problem = (isJson ? new JsonScan() : new ProtobufScan()).scan(cut, head);
       expect(problem ?? (head.kind === ABSENT ? "untyped" : undefined), `length ${length}`).toBeDefined();
@@ -100,11 +100,12 @@ test("a truncated value is unreadable at every length", () => {
 
 test("a value with changed bytes never makes a scan throw or read beyond the value", () => {
   for (const value of [protobuf(POD), Buffer.from(JSON.stringify(POD))]) {
+    const head = newHead();
     for (let at = 0; at < value.length; at++) {
       for (const byte of [0, 0x22, 0x5c, 0x7b, 0x7d, 0x80, 0xff]) {
         const changed = Buffer.from(value);
         changed[at] = byte;
-        const problem = (value[0] === 0x7b ? new JsonScan() : new ProtobufScan()).scan(changed, newHead());
+        const problem = (value[0] === 0x7b ? new JsonScan() : new ProtobufScan()).scan(changed, head);
         expect(["string", "undefined"]).toContain(typeof problem);
       }
     }

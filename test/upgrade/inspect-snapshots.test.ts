@@ -4,15 +4,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { createLocator } from "../../../cluster/inspect/resource-of-key.ts";
-import { parseYaml } from "../../../objects/yaml/yaml.ts";
-import { parseEncryptionConfig } from "../../../storage/encryption/encryption-config.ts";
-import { openEtcdSnapshot } from "../sources/etcd-snapshot.ts";
-import type { DecryptionOptions } from "./collect/encrypted-values.ts";
-import { inspectStoredData, type InspectOptions } from "./inspect-stored-data.ts";
-import type { Inspection } from "./inspection.ts";
+import { createLocator } from "../../src/cluster/inspect/resource-of-key.ts";
+import { parseYaml } from "../../src/objects/yaml/yaml.ts";
+import { parseEncryptionConfig } from "../../src/storage/encryption/encryption-config.ts";
+import { openEtcdSnapshot } from "../../src/tools/upgrade/sources/etcd-snapshot.ts";
+import type { DecryptionOptions } from "../../src/tools/upgrade/inspect/collect/encrypted-values.ts";
+import { inspectStoredData, type InspectOptions } from "../../src/tools/upgrade/inspect/inspect-stored-data.ts";
+import type { Inspection } from "../../src/tools/upgrade/inspect/inspection.ts";
 
-const DIRECTORY = join(import.meta.dirname, "../../../../../shared/snapshots");
+const DIRECTORY = join(import.meta.dirname, "../../../shared/snapshots");
 const SNAPSHOTS = ["emulated-1.33", "upgraded-1.36", "encrypted-three"] as const;
 const REQUEST = { signal: new AbortController().signal, onProgress: () => {} };
 
