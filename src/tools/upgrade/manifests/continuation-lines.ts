@@ -13,7 +13,6 @@ const LINES_MAX = 1000;
 /** Lines before the rejected one on which the value may begin. */
 const CANDIDATES_MAX = 200;
 const VALUE_LENGTH_MAX = 50_000;
-const QUOTES = new Set(['"', "'"]) as ReadonlySet<string>;
 
 /** The number of the line that the parser rejects for its indentation, from 1. */
 export function deficientLine(message: string): number | undefined {
@@ -46,36 +45,34 @@ function indent(
   }
 }
 
+/**
+ * Quoted text and comments, which begin only after white space or punctuation (unlike the mark in "it's"), brackets,
+ * and single characters.
+ */
+const TOKEN = /(?<![^\s[{,:])(?:'(?:[^']|'')*'|"(?:[^"\\]|\\[^])*"|#[^\n]*)|[[\]{}]|[^]/g;
+const LEVELS: ReadonlyMap<string, number> = new Map([
+  ["[", 1],
+  ["{", 1],
+  ["]", -1],
+  ["}", -1],
+]);
+
 /** The index of the line on which the value ends that begins at the column of a line; undefined if it does not end. */
 function lastLineOf(lines: readonly string[], begin: number, column: number): number | undefined {
+  const text = lines
+    .slice(begin, begin + LINES_MAX)
+    .join("\n")
+    .slice(column, column + VALUE_LENGTH_MAX);
   let depth = 0;
-  let quote = "";
-  let length = 0;
-  for (let at = begin; at < Math.min(lines.length, begin + LINES_MAX); at++) {
-    const line = lines[at] ?? "";
-    length += line.length;
-    if (length > VALUE_LENGTH_MAX) return undefined;
-    for (let index = at === begin ? column : 0; index < line.length; index++) {
-      const character = line.charAt(index);
-      if (quote !== "") {
-        if (character === "\\" && quote === '"') index += 1;
-        else if (character === quote && quote === "'" && line.charAt(index + 1) === "'") index += 1;
-        else if (character === quote) quote = "";
-      } else if (isComment(line, index)) break;
-      else if (QUOTES.has(character) && isTokenStart(line, index)) quote = character;
-      else if (character === "[" || character === "{") depth += 1;
-      else if (character === "]" || character === "}") depth -= 1;
-      if (quote === "" && depth <= 0) return at;
-    }
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    // Quoted text that does not end is a token of one character.
+    if (depth === 0 && (token === "'" || token === '"')) return undefined;
+    depth += LEVELS.get(token) ?? 0;
+    if (depth <= 0) return begin + countLines(text.slice(0, index + token.length));
   }
   return undefined;
 }
 
-function isComment(line: string, index: number): boolean {
-  return line.charAt(index) === "#" && (index === 0 || /\s/.test(line.charAt(index - 1)));
-}
-
-/** A quotation mark within plain text, as in "it's", does not begin quoted text. */
-function isTokenStart(line: string, index: number): boolean {
-  return index === 0 || /[\s[{,:]/.test(line.charAt(index - 1));
+function countLines(text: string): number {
+  return text.split("\n").length - 1;
 }

@@ -51,19 +51,29 @@ function parsed(text: string): unknown {
 /** Splits after each value, which ends when all its brackets are closed. */
 function splitValues(text: string): readonly string[] {
   const parts: string[] = [];
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs;
   let [begin, depth] = [0, 0];
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const [word] = match;
-    if (word === "{" || word === "[") depth += 1;
-    else if (word === "}" || word === "]") depth -= 1;
-    if (depth > 0 || word.startsWith('"')) continue;
-    parts.push(text.slice(begin, token.lastIndex));
-    begin = token.lastIndex;
-    depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === '"') at = endOfString(text, at);
+    else if (character === "{" || character === "[") depth += 1;
+    else if ((character === "}" || character === "]") && --depth <= 0) {
+      parts.push(text.slice(begin, at + 1));
+      begin = at + 1;
+      depth = 0;
+    }
   }
   const rest = text.slice(begin);
   return rest.trim() === "" ? parts : [...parts, rest];
+}
+
+/** The index of the closing quotation mark; the end of the text if there is none. */
+function endOfString(text: string, begin: number): number {
+  for (let at = begin + 1; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === '"') return at;
+    if (character === "\\") at += 1;
+  }
+  return text.length;
 }
 
 function repeatedIn(text: string): readonly string[] {

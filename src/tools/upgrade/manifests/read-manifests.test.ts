@@ -108,6 +108,19 @@ function bomb(): string {
   return `a0: &a0 x\n${levels.join("\n")}\n`;
 }
 
+describe("readManifests is bounded", () => {
+  test("for a long text", () => {
+    const text = JSON.stringify({ apiVersion: "v1", kind: "A", x: "x".repeat(20_000_000) });
+    expect(kindsIn(text)).toEqual(["A:1"]);
+  });
+
+  test("by the number of documents", () => {
+    const { manifests, problems } = read(`${A}---\n`.repeat(200_002));
+    expect(manifests.length).toBeLessThan(200_002);
+    expect(problems[0]).toMatchObject({ id: "unreadable-file", reason: "has more than 200000 documents" });
+  });
+});
+
 describe("readManifests recognizes", () => {
   test.each([
     ["a line with an action", `{{- if .Values.on }}\n${A}{{- end }}\n`],

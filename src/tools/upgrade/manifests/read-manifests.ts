@@ -70,7 +70,7 @@ export function readManifests(files: Iterable<ManifestFile>): ReadManifests {
   for (const file of files) {
     const read = readFile(file);
     for (const manifest of read.manifests) manifests.push(manifest);
-    problems.push(...read.problems);
+    for (const problem of read.problems) problems.push(problem);
     otherFiles += read.manifests.length === 0 && read.problems.length === 0 ? 1 : 0;
     if (manifests.length > OBJECTS_MAX) {
       problems.push({
