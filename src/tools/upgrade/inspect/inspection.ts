@@ -103,7 +103,7 @@ export interface ResourceTally {
 }
 
 /** How the values are stored. `encrypted` counts every encrypted value, decrypted or not. */
-interface EncodingTally {
+export interface EncodingTally {
   readonly json: number;
   readonly protobuf: number;
   readonly encrypted: number;
@@ -244,7 +244,7 @@ export interface IdentityLeaseState {
   readonly state: "live" | "expired" | "never-renewed";
 }
 
-interface NamespaceTally {
+export interface NamespaceTally {
   readonly namespaces: number;
   readonly terminating: readonly TerminatingNamespace[];
   /** Namespaces that do not exist although objects are in them. */
