@@ -136,6 +136,19 @@ test.each(['{"a":"\\"}"}', "{ }", '{"a":[],"b":{},"c":[[]]}\n', '{"a":-1.5e+3,"b
   },
 );
 
+test("long strings end at their quote, wherever escapes are", () => {
+  const head = newHead();
+  for (let length = 50; length < 300; length++) {
+    for (const inside of ["", String.raw`\"`, String.raw`\\`, String.raw`\n{"`.replace('"', String.raw`\"`)]) {
+      const text = `${"x".repeat(length)}${inside}${"y".repeat(length % 90)}`;
+      const value = Buffer.from(`{"a":"${text}","kind":"K"}`);
+      expect(() => JSON.parse(value.toString()) as unknown).not.toThrow();
+      expect(new JsonScan().scan(value, head)).toBeUndefined();
+      expect(head.types.textOf(head.kind)).toBe("K");
+    }
+  }
+});
+
 test("a manager with escapes in JSON is the same as without", () => {
   const head = newHead();
   const value = String.raw`{"metadata":{"managedFields":[{"manager":"aA"},{"manager":"aA"}]}}`;
