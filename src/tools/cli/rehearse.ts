@@ -8,7 +8,7 @@ import { planProblem } from "../rehearsal/plan.ts";
 import { rehearse, type OpenStage, type PlayProgress } from "../rehearsal/rehearse.ts";
 import type { FaultLevel, Gate } from "../rehearsal/report.ts";
 import { rehearsalSummary } from "../rehearsal/summary.ts";
-import { readManifests, type Manifest } from "../upgrade/manifests/read-manifests.ts";
+import { readManifests, type Manifest, type ReadProblem } from "../upgrade/manifests/read-manifests.ts";
 import { isReadFailure, problemSubject } from "../upgrade/manifests/read-problems.ts";
 import { CommandFailure } from "./failure.ts";
 import { count } from "./flags.ts";
@@ -153,11 +153,14 @@ function openManifests(directory: string): Manifest[] {
   }));
   const { manifests, problems } = readManifests(files);
   const failure = problems.find(isReadFailure);
-  if (failure !== undefined)
-    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${problemSubject(failure).name}`, USAGE);
+  if (failure !== undefined) throw new CommandFailure(failureText(failure), USAGE);
   if (manifests.length === 0)
     throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
   return [...manifests];
+}
+
+function failureText(failure: ReadProblem): string {
+  return failure.id === "template" ? problemSubject(failure).name : `${failure.file} cannot be read: ${failure.reason}`;
 }
 
 function reasonOf(thrown: unknown): string {

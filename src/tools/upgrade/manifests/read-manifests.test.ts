@@ -95,11 +95,12 @@ describe("readManifests reports a file that cannot be read in one sentence, and 
     expect(manifests.at(-1)).toMatchObject({ file: "good.yaml", kind: "A" });
   });
 
-  test("but not a file of a directory that does not mention an object", () => {
-    const text = "Resources: !Ref [x\n";
-    expect(read(text, { isNamed: false })).toEqual({ manifests: [], problems: [], otherFiles: 1 });
-    expect(read(text).problems).toHaveLength(1);
-    expect(read(`apiVersion: v1\n${text}`, { isNamed: false }).problems).toHaveLength(1);
+  test("but not a JSON file of a directory that does not mention an object", () => {
+    const file = { path: "tsconfig.json", isNamed: false };
+    expect(read("{ // none\n", file)).toEqual({ manifests: [], problems: [], otherFiles: 1 });
+    expect(read("{ // none\n", { ...file, isNamed: true }).problems).toHaveLength(1);
+    expect(read('{ "apiVersion": // none\n', file).problems).toHaveLength(1);
+    expect(read("a: [1\n", { isNamed: false }).problems).toHaveLength(1);
   });
 });
 

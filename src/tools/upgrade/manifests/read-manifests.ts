@@ -104,7 +104,7 @@ function readFile(file: ManifestFile): ReadFile {
   if (looksLikeTemplate(text, documents, file.isChartTemplate === true))
     return { manifests: [], problems: [problem("template", 0, "")] };
   const failed = documents.flatMap(({ line, error }) => (error === undefined ? [] : { line, error }));
-  if (failed.length > 0 && file.isNamed !== true && !mentionsObjects(text)) return { manifests: [], problems: [] };
+  if (failed.length > 0 && isOtherJson(file)) return { manifests: [], problems: [] };
   return {
     manifests: documents.flatMap((document) => manifestsIn(path, document)),
     problems: [
@@ -118,9 +118,9 @@ function readFile(file: ManifestFile): ReadFile {
   };
 }
 
-/** Other YAML and JSON, such as the configuration of a build, may use a dialect that Kubernetes does not read. */
-function mentionsObjects(text: string): boolean {
-  return /^[\s"'-]*apiVersion["']?\s*:/m.test(text);
+/** JSON files of other programs may have comments. Those that the user has named are reported. */
+function isOtherJson({ path, text, isNamed }: ManifestFile): boolean {
+  return isNamed !== true && /\.json$/i.test(path) && !text.includes('"apiVersion"');
 }
 
 function readDocuments(text: string): readonly ReadDocument[] {
