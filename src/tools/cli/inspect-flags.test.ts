@@ -71,6 +71,6 @@ describe("the flags of evenkeel inspect", () => {
   });
 
   test("have the defaults of kube-apiserver and of a check", () => {
-    expect(parsed()).toEqual({ etcdPrefix: "/registry", failOn: "error", output: "text", ignore: [] });
+    expect(parsed()).toEqual({ etcdPrefix: "/registry", failOn: "error", output: "text" });
   });
 });

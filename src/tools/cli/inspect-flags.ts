@@ -21,7 +21,7 @@ export interface InspectFlags {
   readonly to?: readonly ReleaseName[];
   readonly unreadable?: boolean;
   readonly details?: boolean;
-  readonly ignore: readonly string[];
+  readonly ignore?: readonly string[];
   readonly failOn: Severity;
   readonly output: "text" | "json";
   readonly html?: string;
@@ -57,7 +57,7 @@ export function withInspectFlags(command: Command): Command {
     .option("--to <releases>", "target releases (default: the minor release after --from)", releases)
     .option("--unreadable", "list the values that cannot be read, with their keys")
     .option("--details", "show the reason and the fix of every finding")
-    .option("--ignore <ids>", "IDs of findings to leave out", commaList, [])
+    .option("--ignore <ids>", "IDs of findings to leave out", commaList)
     .addOption(
       new Option("--fail-on <severity>", "lowest severity that leads to exit code 1")
         .choices(["error", "warning", "info"])

@@ -83,7 +83,7 @@ interface Output {
 }
 
 function report(flags: InspectFlags, complete: Inspection, { version, page }: Output): void {
-  const { ignore, output, failOn, unreadable = false, details = false } = flags;
+  const { ignore = [], output, failOn, unreadable = false, details = false } = flags;
   const findings = withoutIgnored(complete.findings, ignore);
   const inspection = { ...complete, findings };
   const now = new Date().toISOString();

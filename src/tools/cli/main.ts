@@ -43,8 +43,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(storedVersionsCommand()))
     .addCommand(exitOverridden(rollbackCheckCommand()))
     .addCommand(exitOverridden(purgeNamespaceCommand()))
-    .addCommand(exitOverridden(rehearseCommand(VERSION)))
     .addCommand(exitOverridden(inspectCommand(VERSION)))
+    .addCommand(exitOverridden(rehearseCommand(VERSION)))
     .addCommand(exitOverridden(checkCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));

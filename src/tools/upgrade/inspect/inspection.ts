@@ -49,7 +49,7 @@ interface ReadData {
   readonly newestTime?: string;
   /** Facts about the data that the reader should know, in sentences. */
   readonly warnings: readonly string[];
-  /** What the source cannot show, as noun phrases. Absent if all stored data was read. */
+  /** The facts that the source cannot show, as noun phrases. Absent if all stored data was read. */
   readonly notKnown?: readonly string[];
 }
 
