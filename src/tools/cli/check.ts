@@ -1,9 +1,9 @@
 /** `evenkeel check`: finds the manifests that a release does not accept, before an upgrade does. */
 import { Command, InvalidArgumentError } from "commander";
 import { parseRuntimeConfig, type RuntimeConfig } from "../../objects/catalog/runtime-config.ts";
-import { EXIT_NO_RESULT, type Finding } from "../upgrade/finding.ts";
+import { EXIT_NO_RESULT, type UpgradeFinding } from "../upgrade/finding.ts";
 import { manifestFindings } from "../upgrade/manifests/examine.ts";
-import { minorOf, NEWEST_KNOWN, OLDEST_KNOWN, releaseOf } from "../upgrade/manifests/known-apis.ts";
+import { minorOf, NEWEST_KNOWN, OLDEST_KNOWN, releaseOfMinor } from "../upgrade/manifests/known-apis.ts";
 import { readManifests, type ReadManifests } from "../upgrade/manifests/read-manifests.ts";
 import { isReadFailure } from "../upgrade/manifests/read-problems.ts";
 import { exitCodeOf, withoutIgnored } from "../upgrade/report/failing.ts";
@@ -40,7 +40,11 @@ export function checkCommand(): Command {
     .description("Find API versions in manifests that a Kubernetes release has removed, deprecated or does not serve.")
     .argument("<files...>", 'files, directories, or "-" for the standard input')
     .option("--from <release>", "current release of the cluster, for example 1.33", minor)
-    .option("--to <releases>", `target releases, for example 1.34,1.35 (default: ${releaseOf(NEWEST_KNOWN)})`, minors)
+    .option(
+      "--to <releases>",
+      `target releases, for example 1.34,1.35 (default: ${releaseOfMinor(NEWEST_KNOWN)})`,
+      minors,
+    )
     .option("--crds <files>", "files or directories with the CRDs of the cluster", commaList)
     .option("--runtime-config <pairs>", "runtime config of the servers, for example api/beta=true", commaList);
   return withFindingFlags(command)
@@ -70,12 +74,12 @@ interface CheckResult {
   readonly read: ReadManifests;
   readonly to: readonly number[];
   readonly files: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly UpgradeFinding[];
   readonly code: number;
 }
 
 /** A finding counts more than a file that could not be checked, because the user must act on it in any case. */
-function codeOf(findings: readonly Finding[], failOn: FindingFlags["failOn"]): number {
+function codeOf(findings: readonly UpgradeFinding[], failOn: FindingFlags["failOn"]): number {
   const code = exitCodeOf(
     findings.filter((finding) => !isReadFailure(finding)),
     failOn,
@@ -86,8 +90,8 @@ function codeOf(findings: readonly Finding[], failOn: FindingFlags["failOn"]): n
 function jsonOf({ read, to, files, findings, code }: CheckResult, from: number | undefined): string {
   const report = {
     format: 1,
-    ...(from !== undefined && { from: releaseOf(from) }),
-    to: to.map(releaseOf),
+    ...(from !== undefined && { from: releaseOfMinor(from) }),
+    to: to.map(releaseOfMinor),
     files,
     objects: read.manifests.length,
     exitCode: code,
@@ -97,7 +101,7 @@ function jsonOf({ read, to, files, findings, code }: CheckResult, from: number |
 }
 
 function textOf({ read, to, files, findings, code }: CheckResult): string {
-  const releases = `Kubernetes ${to.map(releaseOf).join(", ")}`;
+  const releases = `Kubernetes ${to.map(releaseOfMinor).join(", ")}`;
   const verdict =
     code === 1 ? "Changes needed for" : code === EXIT_NO_RESULT ? "Could not check everything for" : "Ready for";
   const scope = `${counted(read.manifests.length, "object")} in ${counted(files, "file")}`;
@@ -128,7 +132,7 @@ function minor(text: string): number {
   const value = /^v?1\.[0-9]{1,3}(\.[0-9]+)?$/.test(text) ? minorOf(text.replace(/^v/, "").split(".", 2).join(".")) : 0;
   if (value < OLDEST_KNOWN || value > NEWEST_KNOWN)
     throw new InvalidArgumentError(
-      `${JSON.stringify(text)} is not a release from ${releaseOf(OLDEST_KNOWN)} to ${releaseOf(NEWEST_KNOWN)}.`,
+      `${JSON.stringify(text)} is not a release from ${releaseOfMinor(OLDEST_KNOWN)} to ${releaseOfMinor(NEWEST_KNOWN)}.`,
     );
   return value;
 }

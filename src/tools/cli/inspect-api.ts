@@ -6,7 +6,7 @@ import type { Env } from "../../server/env.ts";
 import { ApiRequests } from "../upgrade/api/api-requests.ts";
 import { inspectApi } from "../upgrade/api/inspect-api.ts";
 import type { Inspection } from "../upgrade/inspect/inspection.ts";
-import type { WalkProgress } from "../upgrade/stored-data.ts";
+import type { ReadProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import type { InspectFlags } from "./inspect-flags.ts";
 import { asUsable } from "./read-file.ts";
@@ -17,7 +17,7 @@ const RETRIES_MAX = 3;
 
 interface Watched {
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: WalkProgress, what: string) => void;
+  readonly onProgress: (progress: ReadProgress, what: string) => void;
 }
 
 export async function inspectApiOf(

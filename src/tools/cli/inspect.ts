@@ -15,7 +15,7 @@ import { inspectionHtml } from "../upgrade/report/inspection-html.ts";
 import { inspectionJson } from "../upgrade/report/inspection-json.ts";
 import { inspectionText } from "../upgrade/report/inspection-text.ts";
 import { inStableOrder } from "../upgrade/report/stable-order.ts";
-import { StoredDataError, type WalkProgress } from "../upgrade/stored-data.ts";
+import { StoredDataError, type ReadProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
 import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
@@ -54,7 +54,7 @@ async function inspect(flags: InspectFlags, version: string): Promise<void> {
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
   const inspection = await untilInterrupted((signal) => {
     const progress = new ProgressLine(process.stderr);
-    const watched = { signal, onProgress: (done: WalkProgress, what: string) => progress.show(done, what) };
+    const watched = { signal, onProgress: (done: ReadProgress, what: string) => progress.show(done, what) };
     const work = source === "kubeconfig" ? inspectApiOf(flags, watched, env) : inspectValues(flags, watched, env);
     return work.finally(() => progress.clear());
   });
@@ -106,7 +106,7 @@ function report(flags: InspectFlags, complete: Inspection, { version, page }: Ou
 interface Watched {
   readonly signal: AbortSignal;
   /** `what` names the work, for example "reading". */
-  readonly onProgress: (progress: WalkProgress, what: string) => void;
+  readonly onProgress: (progress: ReadProgress, what: string) => void;
 }
 
 async function inspectValues(flags: InspectFlags, { signal, onProgress }: Watched, env: Env): Promise<Inspection> {
@@ -117,7 +117,7 @@ async function inspectValues(flags: InspectFlags, { signal, onProgress }: Watche
     clock: env.clock,
   });
   try {
-    const request = { signal, onProgress: (progress: WalkProgress) => onProgress(progress, "read") };
+    const request = { signal, onProgress: (progress: ReadProgress) => onProgress(progress, "read") };
     const inspection = await inspectStoredData(data, { ...request, ...options });
     if (inspection.read.keys === 0) throw await nothingFound(data, flags.etcdPrefix, request);
     return inspection;

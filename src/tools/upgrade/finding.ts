@@ -1,17 +1,18 @@
 /**
- * What the commands that look for problems before an upgrade report, so that `inspect`, `check` and `rehearse` have the
- * same IDs, severities and exit codes.
+ * The findings of the commands that look for problems before an upgrade. `inspect`, `check` and `rehearse` share their
+ * form, so that IDs, severities and exit codes mean the same everywhere.
  */
+
 /** `error`: must be fixed before the upgrade. `warning`: should be fixed. `info`: good to know, nothing to fix. */
 export type Severity = "error" | "warning" | "info";
 
-export interface Finding {
+export interface UpgradeFinding {
   /** Stable, in kebab case, and unique to the rule: users pass it to --ignore. */
   readonly id: string;
   readonly severity: Severity;
-  /** What was found, as one sentence without a period, with the resource and the count. */
+  /** The problem as one sentence without a period, with the resource and the count. */
   readonly title: string;
-  /** What happens to the user if it is not fixed. */
+  /** The consequence for the user if it is not fixed. */
   readonly why: string;
   /** How to fix it, as steps. A step that begins with "$ " is a command. */
   readonly fix: readonly string[];
@@ -22,11 +23,11 @@ export interface Finding {
   readonly release?: `1.${number}`;
   /** Number of all subjects, of which `subjects` has at most SUBJECTS_MAX. */
   readonly count: number;
-  readonly subjects: readonly Subject[];
+  readonly subjects: readonly FindingSubject[];
 }
 
-/** What a finding is about: an object, a key, a client, or a file. */
-export interface Subject {
+/** An object, a key, a client or a file that a finding is about. */
+export interface FindingSubject {
   /** For example "configmaps shop/orphan". It never contains a value of a Secret. */
   readonly name: string;
   /** For example "owner: ReplicaSet web-1". */

@@ -10,7 +10,7 @@ export interface StoredItem {
   readonly modRevision: number;
 }
 
-export interface WalkProgress {
+export interface ReadProgress {
   /** Bytes or keys, whichever the source knows in advance. */
   readonly done: number;
   readonly total: number;
@@ -21,13 +21,13 @@ export interface StoredData {
   readonly source: string;
   /** The revision of the store that all items have in common. */
   readonly revision: number;
-  /** What the reader should know about the source, for example that its newest writes may be missing. */
+  /** Sentences about the source for the reader, for example that its newest writes may be missing. */
   readonly warnings: readonly string[];
   /**
    * Calls `visit` once for each live key under the prefix, in an order of the source's choice. May be called several
    * times. Rejects with a `StoredDataError` if the source cannot be read to its end, and with the reason of the signal.
    */
-  walk(options: WalkRequest, visit: (item: StoredItem) => void): Promise<Walked>;
+  walk(options: WalkRequest, visit: (item: StoredItem) => void): Promise<WalkedData>;
   close(): Promise<void>;
 }
 
@@ -35,16 +35,16 @@ export interface WalkRequest {
   /** For example "/registry/"; "" for all keys. */
   readonly prefix: string;
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: WalkProgress) => void;
+  readonly onProgress: (progress: ReadProgress) => void;
 }
 
-export interface Walked {
+export interface WalkedData {
   readonly keys: number;
   /** The sizes of all keys and values. */
   readonly bytes: number;
 }
 
-/** Why a source cannot be read, as one sentence that names the file or the address, and what to do. */
+/** The reason why a source cannot be read, as one sentence that names the file or the address, and what to do. */
 export class StoredDataError extends Error {
   override readonly name = "StoredDataError";
 }

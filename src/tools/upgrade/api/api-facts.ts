@@ -1,7 +1,7 @@
 /** Facts that the API shows and stored data does not: running versions, requests to deprecated APIs, and conditions. */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { isReleaseName, type ReleaseName } from "../../../objects/catalog/release.ts";
-import type { Subject } from "../finding.ts";
+import type { FindingSubject } from "../finding.ts";
 import type { ApiRequests } from "./api-requests.ts";
 import { deprecatedRequests, type DeprecatedRequest } from "./deprecated-requests.ts";
 
@@ -13,9 +13,9 @@ export interface ApiFacts {
   /** Undefined if the user may not read the metrics. */
   readonly deprecated: readonly DeprecatedRequest[] | undefined;
   /** Namespaces that are being deleted, with the conditions that explain why they are still there. */
-  readonly terminating: readonly Subject[];
+  readonly terminating: readonly FindingSubject[];
   /** StorageVersionMigrations that have not succeeded. */
-  readonly migrations: readonly Subject[];
+  readonly migrations: readonly FindingSubject[];
 }
 
 /** A load balancer sends requests of several connections to several servers. */
@@ -60,8 +60,8 @@ async function serverVersions(reconnect: () => ApiRequests): Promise<Pick<ApiFac
   return { versions: [...versions].toSorted(), release };
 }
 
-async function terminatingNamespaces(requests: ApiRequests): Promise<Subject[]> {
-  const found: Subject[] = [];
+async function terminatingNamespaces(requests: ApiRequests): Promise<FindingSubject[]> {
+  const found: FindingSubject[] = [];
   await requests.list({ path: "/api/v1/namespaces", limit: PAGE }, (namespace) => {
     const status = objectAt(namespace, "status");
     if (stringAt(status, "phase") !== "Terminating" || found.length >= SUBJECTS_READ_MAX) return;
@@ -77,9 +77,9 @@ function activeConditions(status: JsonObject): string {
   return messages.length === 0 ? "no condition" : messages.join("; ").slice(0, MESSAGE_LENGTH_MAX);
 }
 
-async function pendingMigrations(requests: ApiRequests): Promise<Subject[]> {
+async function pendingMigrations(requests: ApiRequests): Promise<FindingSubject[]> {
   for (const path of MIGRATIONS) {
-    const found: Subject[] = [];
+    const found: FindingSubject[] = [];
     const missing = await requests.list({ path, limit: PAGE }, (migration) => {
       const conditions = objectsAt(objectAt(migration, "status"), "conditions");
       const active = conditions.filter((condition) => stringAt(condition, "status") === "True");

@@ -1,11 +1,11 @@
 /** Findings from what only the API shows. */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
-import { SUBJECTS_MAX, type Finding, type Subject } from "../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding, type FindingSubject } from "../finding.ts";
 import { quantity } from "../report/quantities.ts";
 import type { ApiFacts } from "./api-facts.ts";
 import type { DeprecatedRequest } from "./deprecated-requests.ts";
 
-export function apiFindings(facts: ApiFacts, hops: readonly ReleaseName[]): readonly Finding[] {
+export function apiFindings(facts: ApiFacts, hops: readonly ReleaseName[]): readonly UpgradeFinding[] {
   return [
     ...deprecated(facts, hops),
     ...ifAny(facts.versions.length > 1 ? facts.versions.map((name) => ({ name })) : [], (subjects) => ({
@@ -32,7 +32,7 @@ export function apiFindings(facts: ApiFacts, hops: readonly ReleaseName[]): read
   ];
 }
 
-function deprecated({ deprecated: requests = [] }: ApiFacts, hops: readonly ReleaseName[]): readonly Finding[] {
+function deprecated({ deprecated: requests = [] }: ApiFacts, hops: readonly ReleaseName[]): readonly UpgradeFinding[] {
   const last = Math.max(0, ...hops.map(minorOf));
   const isRemoved = ({ removedRelease }: DeprecatedRequest): boolean =>
     removedRelease !== "" && minorOf(removedRelease) <= last;
@@ -51,7 +51,7 @@ function deprecated({ deprecated: requests = [] }: ApiFacts, hops: readonly Rele
   );
 }
 
-function subjectOf({ group, version, resource, subresource, removedRelease }: DeprecatedRequest): Subject {
+function subjectOf({ group, version, resource, subresource, removedRelease }: DeprecatedRequest): FindingSubject {
   const groupVersion = group === "" ? version : `${group}/${version}`;
   const path = subresource === "" ? resource : `${resource}/${subresource}`;
   return {
@@ -61,9 +61,9 @@ function subjectOf({ group, version, resource, subresource, removedRelease }: De
 }
 
 function ifAny(
-  subjects: readonly Subject[],
-  finding: (subjects: readonly Subject[]) => Omit<Finding, "count" | "subjects">,
-): Finding[] {
+  subjects: readonly FindingSubject[],
+  finding: (subjects: readonly FindingSubject[]) => Omit<UpgradeFinding, "count" | "subjects">,
+): UpgradeFinding[] {
   if (subjects.length === 0) return [];
   return [{ ...finding(subjects), count: subjects.length, subjects: subjects.slice(0, SUBJECTS_MAX) }];
 }

@@ -3,7 +3,7 @@
  * how objects are stored: the report is limited, and lists the missing facts.
  */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import { inspectStoredData } from "../inspect/inspect-stored-data.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import { bySeverity } from "../report/failing.ts";
@@ -97,6 +97,6 @@ const OF_STORED_VALUES: ReadonlySet<string> = new Set([
   "value-unreadable",
 ]);
 
-function isKnown({ id }: Finding): boolean {
+function isKnown({ id }: UpgradeFinding): boolean {
   return !OF_STORED_VALUES.has(id);
 }

@@ -1,6 +1,6 @@
 /** Everything that the rules of the findings decide from. */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
-import type { Subject } from "../finding.ts";
+import type { FindingSubject } from "../finding.ts";
 import type { ClearValues } from "./collect/encrypted-values.ts";
 import type { ResourceStat } from "./collect/resource-stats.ts";
 import type { CustomDefinition } from "./custom-definitions.ts";
@@ -36,12 +36,12 @@ export interface Facts {
   readonly missingNamespaces: {
     readonly count: number;
     readonly objects: number;
-    readonly subjects: readonly Subject[];
+    readonly subjects: readonly FindingSubject[];
   };
   readonly missingOwners: {
     readonly owners: number;
     readonly dependents: number;
-    readonly subjects: readonly Subject[];
+    readonly subjects: readonly FindingSubject[];
   };
   readonly unreadable: UnreadableValues;
   readonly encryption: EncryptionState;

@@ -5,8 +5,8 @@
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import { objectAt, specOf, stringAt, stringsAt } from "../../../meta/json.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
-import { SUBJECTS_MAX, type Subject } from "../finding.ts";
-import type { StoredData, Walked, WalkProgress, WalkRequest } from "../stored-data.ts";
+import { SUBJECTS_MAX, type FindingSubject } from "../finding.ts";
+import type { StoredData, WalkedData, ReadProgress, WalkRequest } from "../stored-data.ts";
 import { clientTallies } from "./clients.ts";
 import { ValueCollector } from "./collect/collector.ts";
 import { EncryptedValues, type DecryptionOptions } from "./collect/encrypted-values.ts";
@@ -35,7 +35,7 @@ export interface InspectOptions {
   readonly encryption?: DecryptionOptions | undefined;
   readonly signal: AbortSignal;
   /** Called with the progress of each walk of the data; `walk` is "keys", "values" or "names". */
-  readonly onProgress: (progress: WalkProgress, walk: WalkName) => void;
+  readonly onProgress: (progress: ReadProgress, walk: WalkName) => void;
 }
 
 /** "keys" fetches data keys from KMS plugins, "values" examines all values, "names" names the objects of findings. */
@@ -191,7 +191,7 @@ function terminatingNamespaces(collector: ValueCollector, names: SecondWalk): Te
 
 type NamespaceCount = ReturnType<ValueCollector["namespaces"]["missing"]>[number];
 
-function missingSubjects(missing: readonly NamespaceCount[], { namespaces }: SecondWalk): Subject[] {
+function missingSubjects(missing: readonly NamespaceCount[], { namespaces }: SecondWalk): FindingSubject[] {
   const subjects = missing.flatMap(({ name }) =>
     (namespaces.get(name)?.names ?? []).map((object) => ({ name: object, detail: `namespace: ${bounded(name)}` })),
   );
@@ -200,7 +200,7 @@ function missingSubjects(missing: readonly NamespaceCount[], { namespaces }: Sec
 
 interface Parts {
   readonly collector: ValueCollector;
-  readonly walked: Walked;
+  readonly walked: WalkedData;
   readonly data: StoredData;
   readonly names: SecondWalk;
   readonly missing: readonly NamespaceCount[];

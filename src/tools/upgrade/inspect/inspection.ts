@@ -4,7 +4,7 @@
  * cut ends with an element named OTHERS, and an element of any other list is only an example of its `count`.
  */
 import type { ReleaseName } from "../../../objects/catalog/release.ts";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 
 /** The name of the last element of a list of tallies, which counts all that did not fit. */
 export const OTHERS = "(others)";
@@ -17,7 +17,7 @@ export interface Inspection {
   /** The releases of the upgrade in order, without `from`; only the targets if `from` is unknown. */
   readonly hops: readonly ReleaseName[];
   /** Sorted by severity, then by release and ID. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly UpgradeFinding[];
   /** Sorted by bytes, the largest first. */
   readonly resources: readonly ResourceTally[];
   readonly largestObjects: readonly LargeObject[];

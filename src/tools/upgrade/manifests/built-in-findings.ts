@@ -1,7 +1,7 @@
 /** Findings about the APIs of Kubernetes: those that an upgrade removes, deprecates or adds, and those off by default. */
 import type { RuntimeConfig } from "../../../objects/catalog/runtime-config.ts";
 import type { FoundProblem } from "./finding-groups.ts";
-import { apisOfKind, findKnownApi, isAlpha, NEWEST_KNOWN, releaseOf, type KnownApi } from "./known-apis.ts";
+import { apisOfKind, findKnownApi, isAlpha, NEWEST_KNOWN, releaseOfMinor, type KnownApi } from "./known-apis.ts";
 import { migrationHints } from "./migration-hints.ts";
 import type { Minor } from "./removed-apis.ts";
 
@@ -34,13 +34,13 @@ function removedFinding(api: KnownApi, releases: Releases): Found | undefined {
   return {
     id: "removed-api",
     severity: "error",
-    title: `${nameOf(api)} is not served from ${releaseOf(removed)} on`,
+    title: `${nameOf(api)} is not served from ${releaseOfMinor(removed)} on`,
     why:
       replacement === undefined
         ? "kubectl, Helm and GitOps tools fail to apply it, and no API version gives access to existing objects."
         : "kubectl, Helm and GitOps tools fail to apply it. Existing objects stay, and are served in the other version.",
     fix: migrationSteps(api, replacement, releases),
-    release: releaseOf(removed),
+    release: releaseOfMinor(removed),
   };
 }
 
@@ -51,11 +51,11 @@ function notYetFinding(api: KnownApi, releases: Releases): Found | undefined {
   return {
     id: "not-yet-served",
     severity: "error",
-    title: `${nameOf(api)} is served from ${releaseOf(api.introduced)} on, but not by ${inWords(missing)}`,
+    title: `${nameOf(api)} is served from ${releaseOfMinor(api.introduced)} on, but not by ${inWords(missing)}`,
     why: "The API server rejects the object, and clients report that the kind does not exist.",
     fix:
       older === undefined
-        ? [`Apply it only to clusters of ${releaseOf(api.introduced)} or newer.`]
+        ? [`Apply it only to clusters of ${releaseOfMinor(api.introduced)} or newer.`]
         : [`Use ${older.apiVersion} for these releases, or apply it after the upgrade.`],
   };
 }
@@ -96,18 +96,18 @@ function deprecatedFinding(api: KnownApi, releases: Releases): Found | undefined
     removed === undefined
       ? ""
       : removed > NEWEST_KNOWN
-        ? `, and ${releaseOf(removed)} is expected to remove it`
-        : `, and not served from ${releaseOf(removed)} on`;
+        ? `, and ${releaseOfMinor(removed)} is expected to remove it`
+        : `, and not served from ${releaseOfMinor(removed)} on`;
   return {
     id: "deprecated-api",
     severity: removed === undefined ? "info" : "warning",
-    title: `${nameOf(api)} is deprecated since ${releaseOf(deprecated)}${until}`,
+    title: `${nameOf(api)} is deprecated since ${releaseOfMinor(deprecated)}${until}`,
     why:
       removed === undefined
         ? "It works, and Kubernetes has not announced a removal. The server returns a warning for each request."
         : `It still works in ${inWords(releases.to)}, but a later upgrade fails. The server returns a warning for each request.`,
     fix: migrationSteps(api, replacement, releases),
-    release: releaseOf(deprecated),
+    release: releaseOfMinor(deprecated),
   };
 }
 
@@ -116,10 +116,10 @@ function appearingFinding(api: KnownApi, { from, runtimeConfig }: Releases): Fou
   return {
     id: "not-yet-served",
     severity: "info",
-    title: `${nameOf(api)} is served from ${releaseOf(api.introduced)} on, but not by ${releaseOf(from)}`,
+    title: `${nameOf(api)} is served from ${releaseOfMinor(api.introduced)} on, but not by ${releaseOfMinor(from)}`,
     why: "The object can be applied only after the upgrade.",
     fix: [],
-    release: releaseOf(api.introduced),
+    release: releaseOfMinor(api.introduced),
   };
 }
 
@@ -128,7 +128,7 @@ function migrationSteps(api: KnownApi, replacement: KnownApi | undefined, releas
   if (replacement === undefined)
     return hints.length > 0 ? hints : ["Remove the object; Kubernetes has no replacement."];
   const { apiVersion, kind, introduced } = replacement;
-  const since = introduced === 0 ? "" : `, which is served from ${releaseOf(introduced)} on`;
+  const since = introduced === 0 ? "" : `, which is served from ${releaseOfMinor(introduced)} on`;
   const change =
     kind === api.kind ? `Change apiVersion to ${apiVersion}${since}.` : `Use ${kind} of ${apiVersion}${since}.`;
   const convert =
@@ -140,7 +140,7 @@ function migrationSteps(api: KnownApi, replacement: KnownApi | undefined, releas
 function laterStep(api: KnownApi, replacement: KnownApi, { from, to, runtimeConfig }: Releases): readonly string[] {
   if (from === undefined || isOn(replacement, [from], runtimeConfig)) return [];
   const both = alternatives(api).find((other) => isOn(other, [from, ...to], runtimeConfig));
-  const now = releaseOf(from);
+  const now = releaseOfMinor(from);
   return both === undefined
     ? [`${now} does not serve it: apply the changed manifest after the upgrade.`]
     : [`${now} does not serve it: until the upgrade use ${both.apiVersion}, which works before and after it.`];
@@ -185,6 +185,6 @@ function nameOf({ kind, apiVersion }: KnownApi): string {
 }
 
 function inWords(releases: readonly Minor[]): string {
-  const names = releases.map(releaseOf);
+  const names = releases.map(releaseOfMinor);
   return names.length < 2 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
 }

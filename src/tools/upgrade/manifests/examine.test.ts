@@ -3,7 +3,7 @@ import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "../../../objects/catal
 import { RELEASES } from "../../../objects/catalog/release.ts";
 import { openCatalog } from "../../../objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import { manifestFindings } from "./examine.ts";
 import { apisOfKind, kubernetesKinds, minorOf } from "./known-apis.ts";
 import { readManifests } from "./read-manifests.ts";
@@ -14,7 +14,7 @@ interface How {
   readonly runtimeConfig?: string;
 }
 
-function findingsIn(text: string, { from, to = "1.37", runtimeConfig = "" }: How = {}): readonly Finding[] {
+function findingsIn(text: string, { from, to = "1.37", runtimeConfig = "" }: How = {}): readonly UpgradeFinding[] {
   return manifestFindings(readManifests([{ path: "a.yaml", text }]), {
     from: from === undefined ? undefined : minorOf(from),
     to: [to].flat().map(minorOf),

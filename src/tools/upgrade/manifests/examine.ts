@@ -2,7 +2,7 @@
 import { closestName } from "../../../base/closest-name.ts";
 import { objectAt, specOf, stringAt } from "../../../meta/json.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import { builtInFindings, type Releases } from "./built-in-findings.ts";
 import { CustomKinds, type CustomKind } from "./custom-kinds.ts";
 import { FindingGroups, type FoundProblem, type ManifestSubject } from "./finding-groups.ts";
@@ -13,7 +13,7 @@ import {
   kubernetesKinds,
   NEWEST_KNOWN,
   OLDEST_KNOWN,
-  releaseOf,
+  releaseOfMinor,
 } from "./known-apis.ts";
 import { isNeverStored } from "./other-kinds.ts";
 import { problemFinding, problemSubject } from "./read-problems.ts";
@@ -24,7 +24,7 @@ export function manifestFindings(
   read: ReadManifests,
   releases: Releases,
   crds: readonly Manifest[] = [],
-): readonly Finding[] {
+): readonly UpgradeFinding[] {
   const groups = new FindingGroups();
   for (const problem of read.problems) groups.add(problemFinding(problem), problemSubject(problem));
   const examine = manifestExaminer(releases, [...read.manifests, ...crds]);
@@ -118,7 +118,7 @@ function customFindings({ group, kind, versions }: CustomKind, version: string):
 
 function unknownFinding(apiVersion: string, kind: string): FoundProblem {
   const [similar] = apisOfKind(kind).filter(({ removed }) => removed === undefined);
-  const span = `${releaseOf(OLDEST_KNOWN)} to ${releaseOf(NEWEST_KNOWN)}`;
+  const span = `${releaseOfMinor(OLDEST_KNOWN)} to ${releaseOfMinor(NEWEST_KNOWN)}`;
   const base = { key: `${apiVersion} ${kind}`, severity: "error" } as const;
   const why = "The API server rejects the object, and clients report that the kind does not exist.";
   const title = `No release from ${span} has ${kind} in ${apiVersion}`;
@@ -151,10 +151,10 @@ function referenceFindings({ kind, object }: Manifest, { to, runtimeConfig }: Re
       key: `${apiVersion} ${targetKind}`,
       id: "removed-api-reference",
       severity: "error",
-      title: `scaleTargetRef names ${targetKind} of ${apiVersion}, which is not served from ${releaseOf(removed)} on`,
+      title: `scaleTargetRef names ${targetKind} of ${apiVersion}, which is not served from ${releaseOfMinor(removed)} on`,
       why: "The autoscaler does not find its target and stops scaling it.",
       fix: [`Change spec.scaleTargetRef.apiVersion to ${instead}.`],
-      release: releaseOf(removed),
+      release: releaseOfMinor(removed),
     },
   ];
 }

@@ -1,14 +1,14 @@
 /** Collects problems of many objects into one finding for each kind of problem, so that a report fits on a screen. */
-import { type Finding, type Subject, SUBJECTS_MAX } from "../finding.ts";
+import { type UpgradeFinding, type FindingSubject, SUBJECTS_MAX } from "../finding.ts";
 
 /** A finding without its subjects. */
-export interface FoundProblem extends Omit<Finding, "count" | "subjects"> {
+export interface FoundProblem extends Omit<UpgradeFinding, "count" | "subjects"> {
   /** Problems with the same ID and key are one finding. */
   readonly key: string;
 }
 
 /** A subject with the place of the object, for programs that read the JSON output. */
-export interface ManifestSubject extends Subject {
+export interface ManifestSubject extends FindingSubject {
   readonly file: string;
   /** 0 if the whole file is meant. */
   readonly line: number;
@@ -37,7 +37,7 @@ export class FindingGroups {
   }
 
   /** In the order in which the first problem of each group was added. */
-  findings(): readonly Finding[] {
+  findings(): readonly UpgradeFinding[] {
     return [...this.#groups.values()].map(({ problem, count, subjects }) => {
       const { key: _key, ...finding } = problem;
       return { ...finding, count, subjects };

@@ -39,7 +39,7 @@ export function minorOf(release: string): Minor {
   return Number(release.slice("1.".length));
 }
 
-export function releaseOf(minor: Minor): `1.${number}` {
+export function releaseOfMinor(minor: Minor): `1.${number}` {
   return `1.${minor}`;
 }
 
@@ -131,7 +131,7 @@ function toKnownApi({ group, resource }: ResourceHistory, version: string, store
 
 /** A release that is older than the catalog serves beta and stable versions as the oldest release of the catalog does. */
 function defaultStateIn({ served }: StoredVersion, release: Minor): "on" | "off" | undefined {
-  const name = releaseOf(Math.max(release, OLDEST_OF_CATALOG)) as ReleaseName;
+  const name = releaseOfMinor(Math.max(release, OLDEST_OF_CATALOG)) as ReleaseName;
   return valueIn(served, name);
 }
 

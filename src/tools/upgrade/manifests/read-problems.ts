@@ -1,5 +1,5 @@
 /** The findings about files that could not be read as they are. */
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import type { FoundProblem, ManifestSubject } from "./finding-groups.ts";
 import type { ReadProblem } from "./read-manifests.ts";
 
@@ -35,7 +35,7 @@ const PROBLEMS: Readonly<Record<ReadProblem["id"], Omit<FoundProblem, "id">>> = 
 };
 
 /** Findings with these IDs mean that something could not be checked. */
-export function isReadFailure({ id }: Pick<Finding, "id">): boolean {
+export function isReadFailure({ id }: Pick<UpgradeFinding, "id">): boolean {
   return id === "template" || id === "unreadable-file";
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import { exitCodeOf, withoutIgnored } from "./failing.ts";
 import { findingsText, severityCounts } from "./findings-text.ts";
 
-function finding(severity: Finding["severity"], id: string, more: Partial<Finding> = {}): Finding {
+function finding(severity: UpgradeFinding["severity"], id: string, more: Partial<UpgradeFinding> = {}): UpgradeFinding {
   return { id, severity, title: `title of ${id}`, why: "Because.", fix: [], count: 0, subjects: [], ...more };
 }
 

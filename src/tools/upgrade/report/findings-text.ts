@@ -3,7 +3,7 @@
  * and its fix, the most severe first. The command itself prints its verdict above.
  */
 import { printable } from "../../../base/printable.ts";
-import type { Finding, Severity, Subject } from "../finding.ts";
+import type { UpgradeFinding, Severity, FindingSubject } from "../finding.ts";
 import { bySeverity, SEVERITIES } from "./failing.ts";
 
 interface FindingsTextOptions {
@@ -23,14 +23,14 @@ const COMMAND = "$ ";
 const COLORS: Readonly<Record<Severity, string>> = { error: "31;1", warning: "33;1", info: "36" };
 
 /** Returns "" if there are no findings. */
-export function findingsText(findings: readonly Finding[], options: FindingsTextOptions = {}): string {
+export function findingsText(findings: readonly UpgradeFinding[], options: FindingsTextOptions = {}): string {
   return bySeverity(findings)
     .map((finding) => findingText(finding, options))
     .join("\n");
 }
 
 /** For a verdict, for example "2 errors, 1 warning"; "no findings" if there are none. */
-export function severityCounts(findings: readonly Finding[]): string {
+export function severityCounts(findings: readonly UpgradeFinding[]): string {
   const counts = SEVERITIES.map((severity) => [severity, findings.filter((one) => one.severity === severity).length]);
   const named = counts.flatMap(([severity, count]) =>
     count === 0 ? [] : [`${count} ${severity}${count === 1 || severity === "info" ? "" : "s"}`],
@@ -39,7 +39,7 @@ export function severityCounts(findings: readonly Finding[]): string {
 }
 
 function findingText(
-  finding: Finding,
+  finding: UpgradeFinding,
   { width = 80, namesMax = NAMES_MAX, color = false }: FindingsTextOptions,
 ): string {
   const { severity, id, title, why, fix, subjects, count } = finding;
@@ -60,7 +60,7 @@ function findingText(
   ].join("");
 }
 
-function subjectText({ name, detail }: Subject): string {
+function subjectText({ name, detail }: FindingSubject): string {
   return printable(detail === undefined ? name : `${name} (${detail})`);
 }
 

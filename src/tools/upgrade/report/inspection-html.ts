@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { printable } from "../../../base/printable.ts";
-import type { Finding, Subject } from "../finding.ts";
+import type { UpgradeFinding, FindingSubject } from "../finding.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import { SEVERITIES } from "./failing.ts";
 import { BASE_STYLE } from "./html-page.ts";
@@ -24,7 +24,7 @@ interface InspectionHtmlOptions {
 const STYLE = BASE_STYLE + INSPECTION_STYLE;
 const NAMES_SHOWN = 5;
 const COMMAND = "$ ";
-const SEVERITY_NAMES: Readonly<Record<Finding["severity"], string>> = {
+const SEVERITY_NAMES: Readonly<Record<UpgradeFinding["severity"], string>> = {
   error: "Must be fixed first",
   warning: "Should be fixed",
   info: "Good to know",
@@ -99,7 +99,7 @@ function findingsSection({ findings }: Inspection, { ignored }: InspectionHtmlOp
   return { id: "findings", title: `Findings (${countText(findings.length)})`, markup: markup + note };
 }
 
-function article(finding: Finding): string {
+function article(finding: UpgradeFinding): string {
   const { id, severity, title, why, release } = finding;
   const about = [
     `<span class="severity">${SEVERITY_NAMES[severity]}</span>`,
@@ -115,14 +115,14 @@ function article(finding: Finding): string {
   ].join("");
 }
 
-function steps({ fix }: Finding): string {
+function steps({ fix }: UpgradeFinding): string {
   const items = fix.map((step) =>
     step.startsWith(COMMAND) ? `<pre><code>${shown(step.slice(COMMAND.length))}</code></pre>` : `<p>${shown(step)}</p>`,
   );
   return items.join("");
 }
 
-function subjects({ subjects: all, count }: Finding): string {
+function subjects({ subjects: all, count }: UpgradeFinding): string {
   if (all.length === 0) return "";
   const [first, rest] = [all.slice(0, NAMES_SHOWN), all.slice(NAMES_SHOWN)];
   const hidden = count - all.length;
@@ -131,7 +131,7 @@ function subjects({ subjects: all, count }: Finding): string {
   return `${list(first)}<details><summary>${countText(count - first.length)} more</summary>${list(rest)}${unlisted}</details>`;
 }
 
-function list(items: readonly Subject[]): string {
+function list(items: readonly FindingSubject[]): string {
   const shownItems = items.map(
     ({ name, detail }) =>
       `<li>${shown(name)}${detail === undefined ? "" : ` <span class="detail">${shown(detail)}</span>`}</li>`,

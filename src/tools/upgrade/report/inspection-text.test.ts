@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import { poison, sampleFinding, sampleInspection } from "../../../../test/testing/tools/upgrade/sample-inspection.ts";
 import { inspectionText } from "./inspection-text.ts";
 
@@ -26,7 +26,7 @@ describe("inspectionText", () => {
   });
 
   test("shows the fixes of warnings only if there are few, or if the user requests details", () => {
-    const warnings = (count: number): Finding[] =>
+    const warnings = (count: number): UpgradeFinding[] =>
       Array.from({ length: count }, (_, n) => sampleFinding("warning", `w${n}`));
     expect(inspectionText(sampleInspection({ findings: warnings(3) }))).toContain("$ kubectl get w2\n");
     const many = sampleInspection({ findings: [sampleFinding("error", "e"), ...warnings(4)] });

@@ -5,7 +5,7 @@
  */
 import { alignColumns } from "../../../base/columns.ts";
 import { printable } from "../../../base/printable.ts";
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import type { EncodingTally, Inspection, ResourceTally } from "../inspect/inspection.ts";
 import { findingsText } from "./findings-text.ts";
 import { bytesText, quantity, countText } from "./quantities.ts";
@@ -100,7 +100,7 @@ function findings(inspection: Inspection, options: InspectionTextOptions): strin
     .join("\n");
 }
 
-function shortenedBy(all: readonly Finding[], isDetailed: boolean): (finding: Finding) => boolean {
+function shortenedBy(all: readonly UpgradeFinding[], isDetailed: boolean): (finding: UpgradeFinding) => boolean {
   if (isDetailed) return () => false;
   const toFix = all.filter(({ severity }) => severity !== "info").length;
   return ({ severity }) => severity === "info" || (severity === "warning" && toFix > FULL_MAX);
@@ -108,7 +108,7 @@ function shortenedBy(all: readonly Finding[], isDetailed: boolean): (finding: Fi
 
 /** A warning also has a line with its first subjects. */
 function shortText(
-  { severity, title, id, subjects, count }: Finding,
+  { severity, title, id, subjects, count }: UpgradeFinding,
   { color = false }: InspectionTextOptions,
 ): string {
   const label = severity.padEnd(SEVERITY_WIDTH);

@@ -2,7 +2,7 @@
  * Sorts the lists of an inspection. A live etcd and a snapshot return keys in different orders, and the same data must
  * give the same report.
  */
-import type { Subject } from "../finding.ts";
+import type { FindingSubject } from "../finding.ts";
 import {
   OTHERS,
   type ClientStatus,
@@ -72,7 +72,7 @@ function sortedCounts(counts: readonly NamedCount[]): readonly NamedCount[] {
   return counts.toSorted(by(({ name, count }) => [isRest(name), count, name]));
 }
 
-function sortedSubjects(subjects: readonly Subject[]): readonly Subject[] {
+function sortedSubjects(subjects: readonly FindingSubject[]): readonly FindingSubject[] {
   return subjects.toSorted(by(({ name, detail = "" }) => [name, detail]));
 }
 

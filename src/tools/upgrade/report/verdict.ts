@@ -1,5 +1,5 @@
 /** The first line of a report of an inspection: whether the upgrade may begin. */
-import type { Finding } from "../finding.ts";
+import type { UpgradeFinding } from "../finding.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import { quantity } from "./quantities.ts";
 
@@ -31,6 +31,6 @@ function judgment({ read }: Inspection, mustFix: number, shouldFix: number): str
   return `${nothing}${should && `, ${should}`}`;
 }
 
-function countOf(findings: readonly Finding[], severity: Finding["severity"]): number {
+function countOf(findings: readonly UpgradeFinding[], severity: UpgradeFinding["severity"]): number {
   return findings.filter((finding) => finding.severity === severity).length;
 }

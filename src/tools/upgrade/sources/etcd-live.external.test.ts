@@ -7,7 +7,7 @@ import { ETCD_MISSING, startEtcd } from "../../../../test/testing/storage/kv-etc
 import { realClock } from "../../../../test/testing/real-clock.ts";
 import { openEtcdKv } from "../../../storage/kv-etcd/kv.ts";
 import type { Kv } from "../../../storage/kv.ts";
-import { StoredDataError, type StoredItem, type WalkProgress } from "../stored-data.ts";
+import { StoredDataError, type StoredItem, type ReadProgress } from "../stored-data.ts";
 import { openLiveEtcd } from "./etcd-live.ts";
 
 const etcd = await startEtcd();
@@ -41,7 +41,7 @@ describe.skipIf(etcd === undefined)("a live etcd as the source of an inspection"
       expectedRevision: await revisionOf(kv, keyOf("/pinned/", 0)),
     });
     const seen: string[] = [];
-    const progress: WalkProgress[] = [];
+    const progress: ReadProgress[] = [];
     const walked = await data.walk(
       { prefix: "/pinned/", signal: unaborted, onProgress: (one) => progress.push(one) },
       ({ key, value, modRevision }: StoredItem) => {

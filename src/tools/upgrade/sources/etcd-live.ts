@@ -7,7 +7,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { EtcdTls } from "../../../storage/kv-etcd/endpoints.ts";
 import { openEtcdKv } from "../../../storage/kv-etcd/kv.ts";
 import { keyAfter, prefixEnd, StorageError, type Kv, type KeyValue, type RangeResult } from "../../../storage/kv.ts";
-import { StoredDataError, type StoredData, type Walked, type WalkRequest } from "../stored-data.ts";
+import { StoredDataError, type StoredData, type WalkedData, type WalkRequest } from "../stored-data.ts";
 
 interface LiveEtcdOptions {
   readonly endpoints: readonly string[];
@@ -65,7 +65,7 @@ interface Walk {
   readonly request: WalkRequest;
 }
 
-async function walk({ kv, revision, request }: Walk, visit: (item: KeyValue) => void): Promise<Walked> {
+async function walk({ kv, revision, request }: Walk, visit: (item: KeyValue) => void): Promise<WalkedData> {
   const { prefix, signal, onProgress } = request;
   const end = prefix === "" ? END_OF_KEYS : prefixEnd(prefix);
   const { count: total } = await kv.range({ start: prefix, end, revision, countOnly: true });

@@ -1,8 +1,12 @@
 /** An inspection with an element in each of its lists, for tests of the reports. */
-import type { Finding } from "../../../../src/tools/upgrade/finding.ts";
+import type { UpgradeFinding } from "../../../../src/tools/upgrade/finding.ts";
 import type { Inspection } from "../../../../src/tools/upgrade/inspect/inspection.ts";
 
-export function sampleFinding(severity: Finding["severity"], id: string, more: Partial<Finding> = {}): Finding {
+export function sampleFinding(
+  severity: UpgradeFinding["severity"],
+  id: string,
+  more: Partial<UpgradeFinding> = {},
+): UpgradeFinding {
   return {
     id,
     severity,

@@ -5,7 +5,7 @@
  */
 import { isJsonObject, objectAt, stringAt } from "../../../../meta/json.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
-import { SUBJECTS_MAX, type Subject } from "../../finding.ts";
+import { SUBJECTS_MAX, type FindingSubject } from "../../finding.ts";
 import type { StoredData, StoredItem, WalkRequest } from "../../stored-data.ts";
 import type { NamedCount } from "../inspection.ts";
 import type { ValueCollector } from "./collector.ts";
@@ -29,7 +29,7 @@ export interface SecondWalk {
   readonly namespaces: ReadonlyMap<string, NamespaceContent>;
   /** The positions of missing owners. */
   readonly owners: ReadonlySet<number>;
-  readonly dependents: Subject[];
+  readonly dependents: FindingSubject[];
 }
 
 export function createSecondWalk(

@@ -1,6 +1,6 @@
 /** All rules, and the order in which their findings are reported. */
 import { RELEASES } from "../../../../objects/catalog/release.ts";
-import type { Finding, Severity } from "../../finding.ts";
+import type { UpgradeFinding, Severity } from "../../finding.ts";
 import type { Facts } from "../facts.ts";
 import { clientFindings } from "./client-findings.ts";
 import { clusterFindings } from "./cluster-findings.ts";
@@ -14,7 +14,7 @@ const FINDINGS_MAX = 1_000;
 const SEVERITIES: readonly Severity[] = ["error", "warning", "info"];
 
 interface RankedFindings {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly UpgradeFinding[];
   /** Number of findings that did not fit; the least important are left out. */
   readonly dropped: number;
 }
@@ -31,7 +31,7 @@ export function allFindings(facts: Facts): RankedFindings {
   return { findings: findings.slice(0, FINDINGS_MAX), dropped: Math.max(0, findings.length - FINDINGS_MAX) };
 }
 
-function byImportance(left: Finding, right: Finding): number {
+function byImportance(left: UpgradeFinding, right: UpgradeFinding): number {
   return (
     SEVERITIES.indexOf(left.severity) - SEVERITIES.indexOf(right.severity) ||
     rankOf(left) - rankOf(right) ||
@@ -41,7 +41,7 @@ function byImportance(left: Finding, right: Finding): number {
 }
 
 /** Findings that do not depend on a release come first, because they are problems already now. */
-function rankOf({ release }: Finding): number {
+function rankOf({ release }: UpgradeFinding): number {
   return RELEASES.findIndex((name) => name === release);
 }
 

@@ -1,7 +1,7 @@
 /** Clients that write through API versions that an upgrade removes, or that they should leave. */
 import { someOf } from "../../../../base/some-of.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
-import { SUBJECTS_MAX, type Finding, type Severity } from "../../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding, type Severity } from "../../finding.ts";
 import type { Facts } from "../facts.ts";
 import { OTHERS, type ClientStatus, type ClientTally } from "../inspection.ts";
 import { counted } from "./text.ts";
@@ -63,7 +63,7 @@ const RULES: { readonly [Status in ClientStatus]?: Rule } = {
   },
 };
 
-export function clientFindings({ clients }: Facts): Finding[] {
+export function clientFindings({ clients }: Facts): UpgradeFinding[] {
   const groups = Map.groupBy(
     clients.filter(({ manager, resource }) => !COMPONENTS.has(manager) && resource !== OTHERS),
     ({ status, apiVersion, release = "" }) => `${status} ${apiVersion} ${release}`,
@@ -75,7 +75,7 @@ export function clientFindings({ clients }: Facts): Finding[] {
   });
 }
 
-function findingOf(rule: Rule, first: ClientTally, group: readonly ClientTally[]): Finding {
+function findingOf(rule: Rule, first: ClientTally, group: readonly ClientTally[]): UpgradeFinding {
   const resources = [...new Set(group.map((client) => formatGroupResource(client)))];
   const managers = [...new Set(group.map(({ manager }) => manager))];
   const replacements = [...new Set(group.flatMap(({ replacement }) => replacement ?? []))];

@@ -1,7 +1,7 @@
 /** Namespaces, owners, API servers and kubelets. */
 import { ignoredGates } from "../../../../objects/catalog/ignored-gates.ts";
 import { RELEASES, type ReleaseName } from "../../../../objects/catalog/release.ts";
-import { SUBJECTS_MAX, type Finding } from "../../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding } from "../../finding.ts";
 import type { Facts } from "../facts.ts";
 import type { NamedCount } from "../inspection.ts";
 import { releaseOf } from "../releases/detect-release.ts";
@@ -10,7 +10,7 @@ import { are, counted } from "./text.ts";
 /** A kubelet may be up to three releases older than the API servers. */
 const KUBELET_SKEW_MAX = 3;
 
-export function clusterFindings(facts: Facts): Finding[] {
+export function clusterFindings(facts: Facts): UpgradeFinding[] {
   return [
     ...terminatingNamespaces(facts),
     ...missingNamespaces(facts),
@@ -24,7 +24,7 @@ export function clusterFindings(facts: Facts): Finding[] {
   ];
 }
 
-function terminatingNamespaces({ terminating }: Facts): Finding[] {
+function terminatingNamespaces({ terminating }: Facts): UpgradeFinding[] {
   if (terminating.length === 0) return [];
   const [first] = terminating;
   const hasFinalizers = terminating.some(({ contentFinalizers }) => contentFinalizers.length > 0);
@@ -65,7 +65,7 @@ function list(counts: readonly NamedCount[]): string {
   return counts.map(({ name, count }) => `${count} ${name}`).join(", ");
 }
 
-function missingNamespaces({ missingNamespaces: { count, objects, subjects } }: Facts): Finding[] {
+function missingNamespaces({ missingNamespaces: { count, objects, subjects } }: Facts): UpgradeFinding[] {
   if (count === 0) return [];
   return [
     {
@@ -84,7 +84,7 @@ function missingNamespaces({ missingNamespaces: { count, objects, subjects } }: 
   ];
 }
 
-function missingOwners({ missingOwners: { owners, dependents, subjects } }: Facts): Finding[] {
+function missingOwners({ missingOwners: { owners, dependents, subjects } }: Facts): UpgradeFinding[] {
   if (owners === 0) return [];
   return [
     {
@@ -102,7 +102,7 @@ function missingOwners({ missingOwners: { owners, dependents, subjects } }: Fact
   ];
 }
 
-function differentServers({ detected: { servers } }: Facts): Finding[] {
+function differentServers({ detected: { servers } }: Facts): UpgradeFinding[] {
   const versions = new Set(servers.map(({ version }) => version ?? "unknown"));
   if (versions.size < 2) return [];
   return [
@@ -121,7 +121,7 @@ function differentServers({ detected: { servers } }: Facts): Finding[] {
 }
 
 /** kube-apiserver does not start with an API version or a feature gate that it does not know. */
-function unknownFlags({ hops, detected }: Facts): Finding[] {
+function unknownFlags({ hops, detected }: Facts): UpgradeFinding[] {
   if (!detected.areFlagsKnown) return [];
   const gates = new Map(
     detected.featureGates.map((entry) => {
@@ -130,7 +130,7 @@ function unknownFlags({ hops, detected }: Facts): Finding[] {
     }),
   );
   const reported = new Set<string>();
-  return hops.flatMap(({ release, unknownEntries }): Finding[] => {
+  return hops.flatMap(({ release, unknownEntries }): UpgradeFinding[] => {
     const subjects = [
       ...unknownEntries.map((entry) => ({
         name: `--runtime-config=${entry}`,
@@ -159,7 +159,7 @@ function unknownFlags({ hops, detected }: Facts): Finding[] {
 }
 
 /** API versions that the servers serve now, and that a hop serves only with a flag. */
-function neededConfig({ detected, hops }: Facts): Finding[] {
+function neededConfig({ detected, hops }: Facts): UpgradeFinding[] {
   const [hop] = hops;
   const enabled = detected.servingConfig.filter((entry) => entry.endsWith("=true"));
   if (hop === undefined || enabled.length === 0) return [];
@@ -176,7 +176,7 @@ function neededConfig({ detected, hops }: Facts): Finding[] {
   ];
 }
 
-function oldKubelets({ kubelets, hops }: Facts): Finding[] {
+function oldKubelets({ kubelets, hops }: Facts): UpgradeFinding[] {
   for (const { release } of hops) {
     const old = kubelets.filter(({ version }) => isTooOld(version, release));
     if (old.length === 0) continue;
@@ -205,7 +205,7 @@ function isTooOld(version: string, release: ReleaseName): boolean {
   return Number(release.slice("1.".length)) - Number(minor) > KUBELET_SKEW_MAX;
 }
 
-function expiredLeases({ leases }: Facts): Finding[] {
+function expiredLeases({ leases }: Facts): UpgradeFinding[] {
   const expired = leases.filter(({ state }) => state !== "live");
   if (expired.length === 0) return [];
   return [
@@ -227,8 +227,8 @@ function expiredLeases({ leases }: Facts): Finding[] {
   ];
 }
 
-function disagreements({ storageVersions, leases }: Facts): Finding[] {
-  const findings: Finding[] = [];
+function disagreements({ storageVersions, leases }: Facts): UpgradeFinding[] {
+  const findings: UpgradeFinding[] = [];
   const different = storageVersions.filter(({ isAgreed }) => !isAgreed);
   if (different.length > 0) {
     findings.push({

@@ -1,6 +1,6 @@
 /** Custom resources: versions that cannot be dropped, conversion webhooks, and instances without a CRD. */
 import { formatGroupResource } from "../../../../meta/group-version.ts";
-import { SUBJECTS_MAX, type Finding, type Subject } from "../../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding, type FindingSubject } from "../../finding.ts";
 import type { ResourceStat, VersionStat } from "../collect/resource-stats.ts";
 import type { CustomDefinition } from "../custom-definitions.ts";
 import { definitionName } from "../custom-definitions.ts";
@@ -8,7 +8,7 @@ import type { Facts } from "../facts.ts";
 import { OTHERS, type CustomVersionState } from "../inspection.ts";
 import { are, counted, rewriteSteps } from "./text.ts";
 
-export function customFindings(facts: Facts): Finding[] {
+export function customFindings(facts: Facts): UpgradeFinding[] {
   return [
     ...facts.definitions.flatMap((definition) => [
       ...removedVersions(facts, definition),
@@ -23,7 +23,7 @@ export function customFindings(facts: Facts): Finding[] {
 }
 
 /** Stored versions that `spec.versions` does not have: no server can read these objects. */
-function removedVersions(facts: Facts, definition: CustomDefinition): Finding[] {
+function removedVersions(facts: Facts, definition: CustomDefinition): UpgradeFinding[] {
   const removed = definition.versions.filter(
     ({ isDeclared, objects, version }) => !isDeclared && objects > 0 && version !== OTHERS,
   );
@@ -47,7 +47,7 @@ function removedVersions(facts: Facts, definition: CustomDefinition): Finding[] 
   ];
 }
 
-function oldVersions(facts: Facts, definition: CustomDefinition): Finding[] {
+function oldVersions(facts: Facts, definition: CustomDefinition): UpgradeFinding[] {
   const old = definition.versions.filter(
     ({ isDeclared, isStorage, objects }) => isDeclared && !isStorage && objects > 0,
   );
@@ -79,7 +79,7 @@ function oldVersions(facts: Facts, definition: CustomDefinition): Finding[] {
   ];
 }
 
-function missingStoredVersions(definition: CustomDefinition): Finding[] {
+function missingStoredVersions(definition: CustomDefinition): UpgradeFinding[] {
   const missing = definition.versions.filter(
     ({ isDeclared, version, objects }) => isDeclared && objects > 0 && !definition.storedVersions.includes(version),
   );
@@ -107,7 +107,7 @@ function missingStoredVersions(definition: CustomDefinition): Finding[] {
   ];
 }
 
-function droppableVersions({ name, droppable, storedVersions }: CustomDefinition): Finding[] {
+function droppableVersions({ name, droppable, storedVersions }: CustomDefinition): UpgradeFinding[] {
   if (droppable.length === 0) return [];
   const patch = JSON.stringify({
     status: { storedVersions: storedVersions.filter((version) => !droppable.includes(version)) },
@@ -128,7 +128,7 @@ function droppableVersions({ name, droppable, storedVersions }: CustomDefinition
   ];
 }
 
-function webhook(facts: Facts, definition: CustomDefinition): Finding[] {
+function webhook(facts: Facts, definition: CustomDefinition): UpgradeFinding[] {
   if (definition.conversion === "None") return [];
   const { name, webhook: target = "an unknown address", versions } = definition;
   const converted = versions.filter(({ isStorage, isDeclared }) => isDeclared && !isStorage);
@@ -168,7 +168,7 @@ function webhook(facts: Facts, definition: CustomDefinition): Finding[] {
   ];
 }
 
-function withoutDefinition(facts: Facts): Finding[] {
+function withoutDefinition(facts: Facts): UpgradeFinding[] {
   if (!facts.areDefinitionsComplete) return [];
   const known = new Set(facts.definitions.map(({ name }) => name));
   const orphaned = facts.resources.filter(
@@ -188,7 +188,7 @@ function withoutDefinition(facts: Facts): Finding[] {
   }));
 }
 
-function unknownKeys({ resources, prefix }: Facts): Finding[] {
+function unknownKeys({ resources, prefix }: Facts): UpgradeFinding[] {
   const unknown = resources.filter((stat) => stat.place === undefined && !isCustom(stat) && stat.objects > 0);
   if (unknown.length === 0) return [];
   const keys = sumOf(unknown);
@@ -216,7 +216,7 @@ function subjectsIn(
   { types }: Facts,
   { stat, group }: CustomDefinition,
   versions: readonly CustomVersionState[],
-): Subject[] {
+): FindingSubject[] {
   if (stat === undefined) return [];
   const wanted = new Set(versions.map(({ version }) => `${group}/${version}`));
   const found = [...stat.versions.values()].filter(({ apiVersion }) => wanted.has(types.textOf(apiVersion)));
@@ -230,7 +230,7 @@ function subjectsIn(
     .slice(0, SUBJECTS_MAX);
 }
 
-function subjectsOf(stat: ResourceStat, { names }: VersionStat): Subject[] {
+function subjectsOf(stat: ResourceStat, { names }: VersionStat): FindingSubject[] {
   return names.map((name) => ({ name: `${formatGroupResource(stat)} ${name}` }));
 }
 

@@ -5,7 +5,7 @@ import { aesGcm } from "../../../../storage/encryption/ciphers.ts";
 import { parseEncryptionConfig } from "../../../../storage/encryption/encryption-config.ts";
 import type { OpenKmsPlugin } from "../../../../storage/encryption/active-encryption.ts";
 import { DATA_KEY_TYPE, encodeValue } from "../../../../storage/encryption/kms/messages.ts";
-import type { Finding } from "../../finding.ts";
+import type { UpgradeFinding } from "../../finding.ts";
 import { protobuf, storedData, type StoredValue } from "../../../../../test/testing/tools/upgrade/stored-objects.ts";
 import type { DecryptionOptions } from "../collect/encrypted-values.ts";
 import { inspectStoredData, type InspectOptions } from "../inspect-stored-data.ts";
@@ -21,7 +21,7 @@ async function inspect(values: Values, options: Partial<InspectOptions> = {}): P
   return inspectStoredData(storedData(values), { from: "1.33", to: ["1.36"], ...rest, ...options });
 }
 
-async function found(id: string, values: Values, options: Partial<InspectOptions> = {}): Promise<Finding> {
+async function found(id: string, values: Values, options: Partial<InspectOptions> = {}): Promise<UpgradeFinding> {
   const { findings } = await inspect(values, options);
   const finding = findings.find((one) => one.id === id);
   expect(finding, `${id} is not among ${findings.map((one) => one.id).join(", ")}`).toBeDefined();

@@ -1,6 +1,6 @@
 /** Values that cannot be read, values and keys of encryption at rest, and objects that are too large. */
 import { formatGroupResource } from "../../../../meta/group-version.ts";
-import { SUBJECTS_MAX, type Finding, type Subject } from "../../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding, type FindingSubject } from "../../finding.ts";
 import type { Facts } from "../facts.ts";
 import type { EncryptionKeyStatus, EncryptionKeyTally } from "../inspection.ts";
 import { are, counted, rewriteCommand } from "./text.ts";
@@ -8,11 +8,11 @@ import { are, counted, rewriteCommand } from "./text.ts";
 /** etcd rejects requests above 1.5 MiB by default. */
 const LARGE_BYTES = 1024 * 1024;
 
-export function valueFindings(facts: Facts): Finding[] {
+export function valueFindings(facts: Facts): UpgradeFinding[] {
   return [...unreadableValues(facts), ...encryptionFindings(facts), ...clearValues(facts), ...largeObjects(facts)];
 }
 
-function unreadableValues({ unreadable: { count, values } }: Facts): Finding[] {
+function unreadableValues({ unreadable: { count, values } }: Facts): UpgradeFinding[] {
   if (count === 0) return [];
   return [
     {
@@ -36,7 +36,7 @@ function quoted(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function encryptionFindings(facts: Facts): Finding[] {
+function encryptionFindings(facts: Facts): UpgradeFinding[] {
   const { keys } = facts.encryption;
   const having = (...statuses: EncryptionKeyStatus[]): EncryptionKeyTally[] =>
     keys.filter(({ status }) => statuses.includes(status));
@@ -100,9 +100,9 @@ function encryptionFindings(facts: Facts): Finding[] {
   ];
 }
 
-type KeyRule = Pick<Finding, "id" | "severity" | "why" | "fix"> & { readonly title: (values: string) => string };
+type KeyRule = Pick<UpgradeFinding, "id" | "severity" | "why" | "fix"> & { readonly title: (values: string) => string };
 
-function keyFinding(keys: readonly EncryptionKeyTally[], { title, ...rule }: KeyRule): Finding[] {
+function keyFinding(keys: readonly EncryptionKeyTally[], { title, ...rule }: KeyRule): UpgradeFinding[] {
   if (keys.length === 0) return [];
   const values = keys.reduce((sum, key) => sum + key.values, 0);
   return [
@@ -110,7 +110,7 @@ function keyFinding(keys: readonly EncryptionKeyTally[], { title, ...rule }: Key
       ...rule,
       title: title(counted(values, "value")),
       count: keys.length,
-      subjects: keys.slice(0, SUBJECTS_MAX).map((key): Subject => ({
+      subjects: keys.slice(0, SUBJECTS_MAX).map((key): FindingSubject => ({
         name: `${key.provider}:${key.version}:${key.key}`,
         detail: `${counted(key.values, "value")} of ${key.resources.join(", ")}`,
       })),
@@ -124,8 +124,8 @@ function rewriteAll(keys: readonly EncryptionKeyTally[]): string[] {
   return [...resources].map((resource) => rewriteCommand({ group: "", resource }));
 }
 
-function clearValues({ clearValues: all }: Facts): Finding[] {
-  return [true, false].flatMap((isAllowed): Finding[] => {
+function clearValues({ clearValues: all }: Facts): UpgradeFinding[] {
+  return [true, false].flatMap((isAllowed): UpgradeFinding[] => {
     const clear = all.filter((one) => one.isAllowed === isAllowed);
     if (clear.length === 0) return [];
     const values = clear.reduce((sum, one) => sum + one.values, 0);
@@ -155,7 +155,7 @@ function clearValues({ clearValues: all }: Facts): Finding[] {
   });
 }
 
-function largeObjects({ largest }: Facts): Finding[] {
+function largeObjects({ largest }: Facts): UpgradeFinding[] {
   const large = largest.filter(({ bytes }) => bytes >= LARGE_BYTES);
   if (large.length === 0) return [];
   return [

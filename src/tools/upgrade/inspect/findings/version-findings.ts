@@ -2,7 +2,7 @@
 import { decideReading } from "../../../../cluster/inspect/rollback-check.ts";
 import { storageOfRelease, type StoragePlace } from "../../../../objects/catalog/storage-places.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
-import { SUBJECTS_MAX, type Finding, type Subject } from "../../finding.ts";
+import { SUBJECTS_MAX, type UpgradeFinding, type FindingSubject } from "../../finding.ts";
 import type { ResourceStat, VersionStat } from "../collect/resource-stats.ts";
 import { releaseBefore, type Facts } from "../facts.ts";
 import { OTHERS } from "../inspection.ts";
@@ -13,7 +13,7 @@ interface PlacedStat extends ResourceStat {
   readonly place: StoragePlace;
 }
 
-export function versionFindings(facts: Facts): Finding[] {
+export function versionFindings(facts: Facts): UpgradeFinding[] {
   return placed(facts).flatMap((stat) => {
     const versions = [...stat.versions.values()];
     return [...versions.flatMap((version) => decodingFinding(facts, stat, version)), ...servingFinding(facts, stat)];
@@ -21,7 +21,7 @@ export function versionFindings(facts: Facts): Finding[] {
 }
 
 /** Resources that servers of `from` cannot read after servers of a hop have written them. */
-export function rollbackFindings(facts: Facts): Finding[] {
+export function rollbackFindings(facts: Facts): UpgradeFinding[] {
   const { from } = facts;
   if (from === undefined) return [];
   return [...storedByNewer(facts, from), ...facts.hops.flatMap((hop) => rollbackFinding(facts, from, hop))];
@@ -31,7 +31,7 @@ function placed({ resources }: Facts): PlacedStat[] {
   return resources.filter((stat): stat is PlacedStat => stat.place !== undefined && stat.objects > 0);
 }
 
-function decodingFinding(facts: Facts, stat: PlacedStat, version: VersionStat): Finding[] {
+function decodingFinding(facts: Facts, stat: PlacedStat, version: VersionStat): UpgradeFinding[] {
   const apiVersion = facts.types.textOf(version.apiVersion);
   if (apiVersion === OTHERS) return [];
   const hop = facts.hops.find(({ catalog }) => decideReading(catalog, stat.place, apiVersion).kind === "unreadable");
@@ -41,7 +41,7 @@ function decodingFinding(facts: Facts, stat: PlacedStat, version: VersionStat): 
   const common = {
     release: hop.release,
     count: version.objects,
-    subjects: version.names.map((name): Subject => ({
+    subjects: version.names.map((name): FindingSubject => ({
       name: `${resource} ${name}`,
       detail: `stored as ${apiVersion}`,
     })),
@@ -97,7 +97,7 @@ function migrationSteps(facts: Facts, stat: PlacedStat, hop: ReleaseView): strin
   ];
 }
 
-function servingFinding(facts: Facts, stat: PlacedStat): Finding[] {
+function servingFinding(facts: Facts, stat: PlacedStat): UpgradeFinding[] {
   const hop = facts.hops.find(({ catalog }) =>
     [...stat.versions.values()].some(
       ({ apiVersion }) => decideReading(catalog, stat.place, facts.types.textOf(apiVersion)).kind === "unserved",
@@ -132,14 +132,14 @@ function servingFinding(facts: Facts, stat: PlacedStat): Finding[] {
   ];
 }
 
-function namesOf({ versions }: ResourceStat, resource: string): Subject[] {
+function namesOf({ versions }: ResourceStat, resource: string): FindingSubject[] {
   const names = [...versions.values()].flatMap((version) => version.names);
   return names.slice(0, SUBJECTS_MAX).map((name) => ({ name: `${resource} ${name}` }));
 }
 
-function storedByNewer(facts: Facts, from: ReleaseView): Finding[] {
+function storedByNewer(facts: Facts, from: ReleaseView): UpgradeFinding[] {
   const subjects = placed(facts).flatMap((stat) =>
-    [...stat.versions.values()].flatMap(({ apiVersion, objects }): Subject[] => {
+    [...stat.versions.values()].flatMap(({ apiVersion, objects }): FindingSubject[] => {
       const text = facts.types.textOf(apiVersion);
       if (text === OTHERS) return [];
       const reading = decideReading(from.catalog, stat.place, text);
@@ -164,9 +164,9 @@ function storedByNewer(facts: Facts, from: ReleaseView): Finding[] {
 }
 
 /** Reports each resource with the first hop that stores it in a version unknown to `from`. */
-function rollbackFinding(facts: Facts, from: ReleaseView, hop: ReleaseView): Finding[] {
+function rollbackFinding(facts: Facts, from: ReleaseView, hop: ReleaseView): UpgradeFinding[] {
   const earlier = facts.hops.slice(0, facts.hops.indexOf(hop));
-  const subjects = placed(facts).flatMap((stat): Subject[] => {
+  const subjects = placed(facts).flatMap((stat): FindingSubject[] => {
     const reason = rollbackProblem(stat.place, from, hop);
     if (reason === undefined || earlier.some((other) => rollbackProblem(stat.place, from, other) !== undefined))
       return [];
