@@ -8,13 +8,14 @@ import type { BenchContext } from "./bench-context.ts";
 import { entry, runMeasured, type MeasuredRun } from "./inspect/measured-process.ts";
 import { writeSyntheticSnapshot } from "./inspect/synthetic-snapshot.ts";
 import { atMost, compared, type Row } from "./row.ts";
-import { temporaryDirectory } from "./servers.ts";
+import { ROOT, temporaryDirectory } from "./servers.ts";
 import { step } from "./step.ts";
 
 const KEYS = 1_000_000;
 const ROUNDS_MAX = 5;
 const RATIO_MAX = 3;
 const PEAK_MB_MAX = 300;
+const COMMAND = join(ROOT, "dist", "cli.js");
 
 /** A program that reads a snapshot. */
 interface Subject {
@@ -31,6 +32,12 @@ const SUBJECTS: readonly Subject[] = [
     title: "all keys of a snapshot",
     args: (file) => [entry("walk-snapshot.ts"), file],
     exitCodes: [0],
+  },
+  {
+    id: "command",
+    title: "evenkeel inspect",
+    args: (file) => [COMMAND, "inspect", "--etcd-snapshot", file, "--from", "1.35", "--to", "1.36", "-o", "json"],
+    exitCodes: [0, 1],
   },
 ];
 
