@@ -18,7 +18,7 @@ import { inStableOrder } from "../upgrade/report/stable-order.ts";
 import { StoredDataError, type ReadProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
-import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
+import { dataSourceOf, requireNewerTargets, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 import { nothingFound, openSource } from "./inspect-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readBoundedFile } from "./read-file.ts";
@@ -59,6 +59,7 @@ async function inspect(flags: InspectFlags, version: string): Promise<void> {
     return work.finally(() => progress.clear());
   });
   requireUpgrade(inspection);
+  requireNewerTargets(flags, inspection.from.release);
   report(flags, inStableOrder(inspection), { version, page });
 }
 
