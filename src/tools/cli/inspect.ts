@@ -22,6 +22,7 @@ import { dataSourceOf, requireNewerTargets, withInspectFlags, type InspectFlags 
 import { nothingFound, openSource } from "./inspect-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readBoundedFile } from "./read-file.ts";
+import { rejectOverwrite } from "./reject-overwrite.ts";
 
 const INTERRUPTED = 130;
 const ENCRYPTION_FILE_BYTES_MAX = 1024 * 1024;
@@ -49,7 +50,8 @@ export function inspectCommand(version: string): Command {
 
 async function inspect(flags: InspectFlags, version: string): Promise<void> {
   const source = dataSourceOf(flags);
-  const { html } = flags;
+  const { html, etcdSnapshot, kubeconfig, encryptionProviderConfig } = flags;
+  if (html !== undefined) rejectOverwrite("--html", html, [etcdSnapshot, kubeconfig, encryptionProviderConfig]);
   using page = html === undefined ? undefined : new PageFile(html);
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
   const inspection = await untilInterrupted((signal) => {
