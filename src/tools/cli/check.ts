@@ -11,7 +11,7 @@ import { findingsText, severityCounts } from "../upgrade/report/findings-text.ts
 import { CommandFailure } from "./failure.ts";
 import { withFindingFlags, type FindingFlags } from "./finding-flags.ts";
 import { commaList } from "./flags.ts";
-import { readManifestFiles } from "./manifest-files.ts";
+import { readManifestFiles, shownPath } from "./manifest-files.ts";
 
 interface CheckFlags extends FindingFlags {
   readonly from?: number;
@@ -63,7 +63,10 @@ function check(files: readonly string[], flags: CheckFlags): void {
   const all = manifestFindings({ ...read, problems }, { from, to, runtimeConfig }, definitions.manifests);
   const findings = withoutIgnored(all, ignore);
   if (read.manifests.length === 0 && all.length === 0)
-    throw new CommandFailure(`${files.join(", ")}: there are no Kubernetes objects to check`, EXIT_NO_RESULT);
+    throw new CommandFailure(
+      `${files.map(shownPath).join(", ")}: there are no Kubernetes objects to check`,
+      EXIT_NO_RESULT,
+    );
   const code = codeOf(findings, failOn);
   const result: CheckResult = { read, to, files: manifestFiles.length, findings, code };
   process.stdout.write(output === "json" ? jsonOf(result, from) : textOf(result));

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
+import { dataSourceOf, requireNewerTargets, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 
 function parsed(...args: string[]): InspectFlags {
   const command = withInspectFlags(new Command("inspect"))
@@ -49,6 +49,24 @@ describe("the source of evenkeel inspect", () => {
       );
     },
   );
+});
+
+describe("the targets of evenkeel inspect", () => {
+  test("are rejected if all are older than the current release, with the command for a rollback", () => {
+    expect(() => requireNewerTargets(parsed("--to", "1.31,1.32"), "1.33")).toThrow(
+      "--to 1.32 is older than the current release 1.33, and inspect reports on upgrades only; " +
+        "to see what 1.32 cannot read after a rollback, use --from 1.32 --to 1.33",
+    );
+  });
+
+  test.each([["1.33"], ["1.32,1.34"], ["1.34"]])("--to %s is accepted from 1.33 on", (to) => {
+    expect(() => requireNewerTargets(parsed("--to", to), "1.33")).not.toThrow();
+  });
+
+  test("are accepted if they are not set or the current release is unknown", () => {
+    expect(() => requireNewerTargets(parsed(), "1.33")).not.toThrow();
+    expect(() => requireNewerTargets(parsed("--to", "1.33"), undefined)).not.toThrow();
+  });
 });
 
 describe("the flags of evenkeel inspect", () => {

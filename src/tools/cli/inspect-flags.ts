@@ -87,6 +87,17 @@ export function dataSourceOf(flags: InspectFlags): Source {
   return source;
 }
 
+/** Rejects a downgrade, for which the advice of the findings, such as "rewrite before that hop", would be wrong. */
+export function requireNewerTargets({ to = [] }: InspectFlags, current: ReleaseName | undefined): void {
+  const target = RELEASES.findLast((one) => to.includes(one));
+  if (target === undefined || current === undefined || RELEASES.indexOf(target) >= RELEASES.indexOf(current)) return;
+  throw new CommandFailure(
+    `--to ${target} is older than the current release ${current}, and inspect reports on upgrades only; ` +
+      `to see what ${target} cannot read after a rollback, use --from ${target} --to ${current}`,
+    USAGE,
+  );
+}
+
 function rejectFlags(flags: InspectFlags, unused: readonly (keyof InspectFlags)[], source: Source): void {
   const given = unused.filter((flag) => flags[flag] !== undefined);
   if (given.length > 0)

@@ -18,10 +18,11 @@ import { inStableOrder } from "../upgrade/report/stable-order.ts";
 import { StoredDataError, type ReadProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
 import { inspectApiOf } from "./inspect-api.ts";
-import { dataSourceOf, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
+import { dataSourceOf, requireNewerTargets, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 import { nothingFound, openSource } from "./inspect-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readBoundedFile } from "./read-file.ts";
+import { rejectOverwrite } from "./reject-overwrite.ts";
 
 const INTERRUPTED = 130;
 const ENCRYPTION_FILE_BYTES_MAX = 1024 * 1024;
@@ -49,7 +50,8 @@ export function inspectCommand(version: string): Command {
 
 async function inspect(flags: InspectFlags, version: string): Promise<void> {
   const source = dataSourceOf(flags);
-  const { html } = flags;
+  const { html, etcdSnapshot, kubeconfig, encryptionProviderConfig } = flags;
+  if (html !== undefined) rejectOverwrite("--html", html, [etcdSnapshot, kubeconfig, encryptionProviderConfig]);
   using page = html === undefined ? undefined : new PageFile(html);
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
   const inspection = await untilInterrupted((signal) => {
@@ -59,6 +61,7 @@ async function inspect(flags: InspectFlags, version: string): Promise<void> {
     return work.finally(() => progress.clear());
   });
   requireUpgrade(inspection);
+  requireNewerTargets(flags, inspection.from.release);
   report(flags, inStableOrder(inspection), { version, page });
 }
 

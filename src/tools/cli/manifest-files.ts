@@ -32,7 +32,8 @@ export function readManifestFiles(paths: readonly string[]): ManifestFile[] {
   return found.map((file) => ({ ...file, ...contentOf(file.path, budget), path: shownPath(file.path) }));
 }
 
-function shownPath(path: string): string {
+/** As findings and messages name it. */
+export function shownPath(path: string): string {
   return path === STANDARD_INPUT ? "standard input" : path;
 }
 

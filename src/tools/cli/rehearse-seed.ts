@@ -34,6 +34,8 @@ async function read(flags: SeedFlags): Promise<Seed | undefined> {
   const { snapshot, kubeconfig } = flags;
   if (snapshot !== undefined && kubeconfig !== undefined)
     throw new CommandFailure("--snapshot and --kubeconfig cannot be used together", USAGE);
+  if (flags.context !== undefined && kubeconfig === undefined)
+    throw new CommandFailure("--context: set --kubeconfig, too", USAGE);
   try {
     if (snapshot !== undefined) return await seedFromFile(snapshot, flags);
     return kubeconfig === undefined ? undefined : await seedFromCluster(kubeconfig, flags.context);

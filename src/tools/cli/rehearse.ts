@@ -7,6 +7,7 @@ import { rehearsalHtml } from "../rehearsal/html.ts";
 import { runtimeConfigProblem } from "../rehearsal/path-apis.ts";
 import { planProblem, releasesBetween, type PlanOptions } from "../rehearsal/plan.ts";
 import type { Seed } from "../rehearsal/seed.ts";
+import { rejectOverwrite } from "./reject-overwrite.ts";
 import { readSeed } from "./rehearse-seed.ts";
 import { rehearse, type OpenStage } from "../rehearsal/rehearse.ts";
 import type { FaultLevel } from "../rehearsal/report.ts";
@@ -109,6 +110,7 @@ export function rehearseCommand(version: string): Command {
 
 async function rehearseWith(flags: RehearseFlags, version: string): Promise<void> {
   const { faults, html } = flags;
+  if (html !== undefined) rejectOverwrite("--html", html, [flags.snapshot, flags.kubeconfig]);
   const how = flags.real === true ? REAL : VIRTUAL;
   const subject = subjectOf(flags);
   const cluster = await readSeed(flags);

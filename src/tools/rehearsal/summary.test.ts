@@ -54,6 +54,12 @@ describe("the summary", () => {
     );
   });
 
+  test("names one virtual minute in the singular", () => {
+    const report = sampleReport();
+    const text = rehearsalSummary({ ...report, settings: { ...report.settings, minutes: 1 } });
+    expect(text).toContain("1 virtual minute, faults light");
+  });
+
   test.each([56, 60, 80, 200])("fits into %i columns", (columns) => {
     const lines = rehearsalSummary(sampleReport(), columns).split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(Math.min(columns, 120));

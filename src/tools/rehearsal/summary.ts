@@ -42,7 +42,7 @@ function heading({ settings, about, runs }: RehearsalReport): string[] {
   const isSimulated = runs.some(({ subject }) => isKubernetes(subject));
   const what = isSimulated ? "A simulation of the API servers" : "Played with processes of Evenkeel";
   return [
-    `Rehearsal of ${path}: ${who}, ${minutes} ${time} minutes, faults ${faults}, seed ${seed}`,
+    `Rehearsal of ${path}: ${who}, ${minutes} ${time} ${minutes === 1 ? "minute" : "minutes"}, faults ${faults}, seed ${seed}`,
     `${what}, by Evenkeel ${about.version} on ${about.date.slice(0, 10)}. Repeat: ${commandText(about)}`,
   ];
 }

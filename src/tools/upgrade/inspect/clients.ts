@@ -26,7 +26,7 @@ interface ClientFacts {
   readonly definitions: ReadonlyMap<string, CustomDefinition>;
 }
 
-type Verdict = Pick<ClientTally, "status" | "release" | "replacement">;
+type Verdict = Pick<ClientTally, "status" | "release" | "replacement" | "staysServed">;
 
 const ORDER: readonly ClientStatus[] = ["removed", "disabled", "deprecated", "unserved", "older", "current"];
 
@@ -126,12 +126,18 @@ function servedVerdict(
       status: "deprecated",
       // A version that is deprecated already does not depend on the upgrade.
       ...(deprecating === views[0] ? {} : { release: deprecating.release }),
+      ...(isRemovalPlanned(views, target) ? {} : { staysServed: true }),
       ...replacement,
     };
   const preferred = preferredVersion(views.at(-1)?.catalog, target);
   if (preferred !== undefined && preferred !== target.version)
     return { status: "older", replacement: formatGroupVersion({ group: target.group, version: preferred }) };
   return { status: "current" };
+}
+
+/** Kubernetes plans no removal of a deprecated stable version, such as v1 of endpoints. */
+function isRemovalPlanned(views: readonly ReleaseView[], target: Target): boolean {
+  return views.some(({ widest }) => versionIn(widest, target)?.lifecycle?.removed !== undefined);
 }
 
 /** Whether any of the hops has the group and resource at all. */
@@ -144,8 +150,10 @@ function replacementOf(
   target: Target,
 ): Pick<Verdict, "replacement"> {
   const views = [...hops.toReversed(), ...(from === undefined ? [] : [from])];
-  const lifecycle = views.map(({ widest }) => versionIn(widest, target)?.lifecycle?.replacement).find(Boolean);
-  if (lifecycle !== undefined) return { replacement: formatGroupVersion(lifecycle) };
+  const version = views.map(({ widest }) => versionIn(widest, target)).find((one) => one?.lifecycle?.replacement);
+  const other = version?.lifecycle?.replacement;
+  if (other !== undefined)
+    return { replacement: `${formatGroupVersion(other)}${other.kind === version?.kind ? "" : ` ${other.kind}`}` };
   const preferred = preferredVersion(hops.at(-1)?.catalog, target);
   if (preferred === undefined || preferred === target.version) return {};
   return { replacement: formatGroupVersion({ group: target.group, version: preferred }) };

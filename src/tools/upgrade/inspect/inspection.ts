@@ -150,8 +150,10 @@ export interface ClientTally {
   readonly status: ClientStatus;
   /** The first hop with this status. */
   readonly release?: ReleaseName;
-  /** For example "autoscaling/v2". */
+  /** For example "autoscaling/v2", or "discovery.k8s.io/v1 EndpointSlice" if the kind changes. */
   readonly replacement?: string;
+  /** The version is deprecated, but Kubernetes has not announced its removal. */
+  readonly staysServed?: boolean;
 }
 
 export interface CustomResourceDefinitionState {

@@ -15,7 +15,9 @@ const COMPONENTS: ReadonlySet<string> = new Set([
   "kube-proxy",
   "cloud-controller-manager",
   "kubeadm",
+  "k3s",
   "evenkeel",
+  "kubernetes-service-cidr-controller",
   "api-priority-and-fairness-config-consumer-v1",
   "api-priority-and-fairness-config-producer-v1",
 ]);
@@ -29,6 +31,9 @@ interface Rule {
   readonly title: (client: ClientTally) => string;
   readonly why: string;
 }
+
+const deprecatedTitle = ({ release }: ClientTally): string =>
+  release === undefined ? "which is deprecated" : `which is deprecated from ${release} on`;
 
 const RULES: { readonly [Status in ClientStatus]?: Rule } = {
   removed: {
@@ -46,7 +51,7 @@ const RULES: { readonly [Status in ClientStatus]?: Rule } = {
   deprecated: {
     id: "api-deprecated",
     severity: "warning",
-    title: ({ release }) => (release === undefined ? "which is deprecated" : `which is deprecated from ${release} on`),
+    title: deprecatedTitle,
     why: "A later release removes the version, and the requests of these clients fail then.",
   },
   older: {
@@ -63,16 +68,27 @@ const RULES: { readonly [Status in ClientStatus]?: Rule } = {
   },
 };
 
+const STAYS_SERVED: Rule = {
+  id: "api-deprecated",
+  severity: "info",
+  title: deprecatedTitle,
+  why: "The version works, and Kubernetes has not announced a removal. The server returns a warning for each request.",
+};
+
 export function clientFindings({ clients }: Facts): UpgradeFinding[] {
   const groups = Map.groupBy(
     clients.filter(({ manager, resource }) => !COMPONENTS.has(manager) && resource !== OTHERS),
-    ({ status, apiVersion, release = "" }) => `${status} ${apiVersion} ${release}`,
+    ({ status, apiVersion, release = "", staysServed = false }) => `${status} ${apiVersion} ${release} ${staysServed}`,
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    const rule = first === undefined ? undefined : RULES[first.status];
+    const rule = first === undefined ? undefined : ruleOf(first);
     return first === undefined || rule === undefined ? [] : [findingOf(rule, first, group)];
   });
+}
+
+function ruleOf({ status, staysServed = false }: ClientTally): Rule | undefined {
+  return staysServed ? STAYS_SERVED : RULES[status];
 }
 
 function findingOf(rule: Rule, first: ClientTally, group: readonly ClientTally[]): UpgradeFinding {

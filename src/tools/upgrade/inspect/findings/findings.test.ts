@@ -192,15 +192,30 @@ test("api-deprecated, api-older, api-unserved: other versions are reported with 
     ...SHOP,
     "horizontalpodautoscalers/shop/a": hpa("a", "autoscaling/v1"),
     "horizontalpodautoscalers/shop/b": hpa("b", "autoscaling/v2beta1"),
-    "services/endpoints/shop/e": object("v1", "Endpoints", { name: "e", ...written("tool", "v1") }),
   };
   const older = await found("api-older", values);
   expect(older).toMatchObject({ severity: "info", count: 1, subjects: [{ name: "old-cd-tool" }] });
   expect(older.fix[0]).toContain("autoscaling/v2");
   expect(await found("api-unserved", values)).toMatchObject({ severity: "info", count: 1 });
-  const deprecated = await found("api-deprecated", values);
+  const v1beta3 = "flowcontrol.apiserver.k8s.io/v1beta3";
+  const flowSchema = object(v1beta3, "FlowSchema", { name: "f", ...written("tool", v1beta3) });
+  const deprecated = await found("api-deprecated", { "flowschemas/f": flowSchema }, { from: "1.29", to: ["1.30"] });
   expect(deprecated.severity).toBe("warning");
-  expect(deprecated.fix[0]).toContain("discovery.k8s.io/v1");
+  expect(deprecated.why).toContain("removes the version");
+  expect(deprecated.fix[0]).toContain("flowcontrol.apiserver.k8s.io/v1.");
+});
+
+test("api-deprecated: a deprecated version without an announced removal is only info and names the new kind", async () => {
+  const endpoints = (name: string, manager: string): JsonObject =>
+    object("v1", "Endpoints", { name, ...written(manager, "v1") });
+  const finding = await found("api-deprecated", {
+    ...SHOP,
+    "services/endpoints/shop/a": endpoints("a", "tool"),
+    "services/endpoints/shop/b": endpoints("b", "k3s"),
+  });
+  expect(finding).toMatchObject({ severity: "info", count: 1, subjects: [{ name: "tool" }] });
+  expect(finding.why).toContain("has not announced a removal");
+  expect(finding.fix[0]).toContain("discovery.k8s.io/v1 EndpointSlice");
 });
 
 test("crd-old-version-stored: instances that are not in the storage version are named", async () => {
@@ -557,6 +572,11 @@ test("the release of kubeadm-config is used if there is no mirror Pod", async ()
     { from: undefined },
   );
   expect(inspection.from).toMatchObject({ release: "1.33", origin: "found" });
+});
+
+test("a given release that the data contradicts is the first evidence", async () => {
+  const values = apiServer("kube-apiserver-a", "v1.33.4");
+  expect((await inspect(values, { from: "1.35" })).from.evidence[0]).toBe("--from is 1.35, but the data shows 1.33");
 });
 
 test("without any evidence the release is unknown, and only the targets are considered", async () => {

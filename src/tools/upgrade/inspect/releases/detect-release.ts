@@ -42,13 +42,13 @@ export function detectRelease(special: SpecialObjects, given: ReleaseName | unde
     ...(release === undefined ? {} : { release }),
     origin: given !== undefined ? "given" : found !== undefined ? "found" : "unknown",
     evidence: [
+      ...doubtsAbout(given, found ?? serving),
       ...serverEvidence(servers, behaviors),
       ...(kubeadm === undefined ? [] : [`ConfigMap kube-system/kubeadm-config has the kubernetesVersion ${kubeadm}`]),
       ...(atLeast === undefined
         ? []
         : [`The newest kubelet is ${atLeast}, and API servers are not older than kubelets`]),
       ...servingEvidence(serving),
-      ...doubtsAbout(given, found ?? serving),
       ...leaseEvidence(special.identityLeases.length),
     ],
     candidates: release === undefined ? serving : [],
@@ -135,7 +135,7 @@ function fitting(release: ReleaseName | undefined, serving: readonly ReleaseName
 function doubtsAbout(given: ReleaseName | undefined, shown: ReleaseName | readonly ReleaseName[]): string[] {
   const releases = typeof shown === "string" ? [shown] : shown;
   if (given === undefined || releases.length === 0 || releases.includes(given)) return [];
-  return [`The data does not fit the given release ${given}, but ${releases.join(", ")}`];
+  return [`--from is ${given}, but the data shows ${releases.join(" or ")}`];
 }
 
 function servingEvidence(serving: readonly ReleaseName[]): string[] {
