@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ROOT } from "./built.ts";
 import { disposableDirectory, run, startEvenkeel, type Exit } from "./start-evenkeel.ts";
 
 interface Ended extends Exit {
@@ -47,6 +49,13 @@ describe("help and version:", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Usage: evenkeel /);
   });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a report that cannot be written to standard output exits with 2", () => {
+  const command = `"${join(ROOT, "bin", "evenkeel")}" check - > /dev/full`;
+  const input = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n";
+  const { status, stderr } = spawnSync("sh", ["-c", command], { input, encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("cannot write to standard output") });
 });
 
 /** Matches an error that is exactly one line, without a stack trace. */

@@ -9,7 +9,7 @@ import { isReadFailure } from "../upgrade/manifests/read-problems.ts";
 import { exitCodeOf, withoutIgnored } from "../upgrade/report/failing.ts";
 import { findingsText, severityCounts } from "../upgrade/report/findings-text.ts";
 import { CommandFailure } from "./failure.ts";
-import { withFindingFlags, type FindingFlags } from "./finding-flags.ts";
+import { noteUnmatchedIds, withFindingFlags, type FindingFlags } from "./finding-flags.ts";
 import { commaList } from "./flags.ts";
 import { readManifestFiles, shownPath } from "./manifest-files.ts";
 
@@ -62,6 +62,7 @@ function check(files: readonly string[], flags: CheckFlags): void {
   const problems = [...read.problems, ...definitions.problems];
   const all = manifestFindings({ ...read, problems }, { from, to, runtimeConfig }, definitions.manifests);
   const findings = withoutIgnored(all, ignore);
+  noteUnmatchedIds(all, ignore);
   if (read.manifests.length === 0 && all.length === 0)
     throw new CommandFailure(
       `${files.map(shownPath).join(", ")}: there are no Kubernetes objects to check`,

@@ -1,7 +1,7 @@
 /** The flags of the commands that report findings, so that --ignore, --fail-on and -o mean the same everywhere. */
 import { Option, type Command } from "commander";
-import type { Severity } from "../upgrade/finding.ts";
-import { SEVERITIES } from "../upgrade/report/failing.ts";
+import type { Severity, UpgradeFinding } from "../upgrade/finding.ts";
+import { SEVERITIES, unmatchedIds } from "../upgrade/report/failing.ts";
 import { commaList } from "./flags.ts";
 
 export interface FindingFlags {
@@ -19,4 +19,10 @@ export function withFindingFlags(command: Command): Command {
         .default("error"),
     )
     .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"));
+}
+
+/** An ID without a finding has no effect, which a user who misspelled it would not notice. */
+export function noteUnmatchedIds(findings: readonly UpgradeFinding[], ignored: readonly string[]): void {
+  const ids = unmatchedIds(findings, ignored);
+  if (ids.length > 0) process.stderr.write(`evenkeel: --ignore has no effect for ${ids.join(", ")}: no such finding\n`);
 }

@@ -17,6 +17,7 @@ import { inspectionText } from "../upgrade/report/inspection-text.ts";
 import { inStableOrder } from "../upgrade/report/stable-order.ts";
 import { StoredDataError, type ReadProgress } from "../upgrade/stored-data.ts";
 import { CommandFailure } from "./failure.ts";
+import { noteUnmatchedIds } from "./finding-flags.ts";
 import { inspectApiOf } from "./inspect-api.ts";
 import { dataSourceOf, requireNewerTargets, withInspectFlags, type InspectFlags } from "./inspect-flags.ts";
 import { nothingFound, openSource } from "./inspect-source.ts";
@@ -88,6 +89,7 @@ interface Output {
 function report(flags: InspectFlags, complete: Inspection, { version, page }: Output): void {
   const { ignore = [], output, failOn, unreadable = false, details = false } = flags;
   const findings = withoutIgnored(complete.findings, ignore);
+  noteUnmatchedIds(complete.findings, ignore);
   const inspection = { ...complete, findings };
   const now = new Date().toISOString();
   page?.write(inspectionHtml(inspection, { ignored: ignore, writtenBy: `evenkeel ${version}, ${now}` }));

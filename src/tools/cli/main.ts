@@ -23,6 +23,7 @@ import { childServerCommand } from "./up/child-server.ts";
 import { upCommand } from "./up.ts";
 
 const USAGE_ERROR = 2;
+const NO_OUTPUT = 2;
 
 async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("evenkeel")
@@ -48,13 +49,22 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(checkCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
-  // Ignores that the reader of standard output closes it early (`| head`); a server keeps running.
-  process.stdout.on("error", () => {});
+  process.stdout.on("error", outputFailed);
   try {
     await program.parseAsync(argumentsOf(argv, program));
   } catch (thrown) {
     process.exitCode = explain(thrown);
   }
+}
+
+/**
+ * Ignores that the reader of standard output closes it early (`| head`), or that the terminal is gone; a server keeps
+ * running. Any other failure would lose the result, for example on a full disk, so the command must not succeed.
+ */
+function outputFailed(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE" || error.code === "EIO") return;
+  process.stderr.write(`evenkeel: cannot write to standard output: ${error.message}\n`);
+  process.exitCode = NO_OUTPUT;
 }
 
 function argumentsOf([runtime = "", script = "", name, ...rest]: readonly string[], program: Command): string[] {

@@ -13,6 +13,12 @@ export function withoutIgnored(
   return findings.filter(({ id }) => !ids.has(id));
 }
 
+/** The IDs passed to --ignore that no finding has. They may be misspelled, or the problem may be fixed. */
+export function unmatchedIds(findings: readonly UpgradeFinding[], ignored: readonly string[]): readonly string[] {
+  const ids = new Set(findings.map(({ id }) => id));
+  return ignored.filter((id) => !ids.has(id));
+}
+
 /** EXIT_FINDINGS if any finding is at least as severe as `failOn`. */
 export function exitCodeOf(
   findings: readonly UpgradeFinding[],

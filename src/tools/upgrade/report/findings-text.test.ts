@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { UpgradeFinding } from "../finding.ts";
-import { exitCodeOf, withoutIgnored } from "./failing.ts";
+import { exitCodeOf, unmatchedIds, withoutIgnored } from "./failing.ts";
 import { findingsText, severityCounts } from "./findings-text.ts";
 
 function finding(severity: UpgradeFinding["severity"], id: string, more: Partial<UpgradeFinding> = {}): UpgradeFinding {
@@ -75,4 +75,8 @@ describe("exitCodeOf", () => {
     expect(exitCodeOf(withoutIgnored([finding("error", "a")], ["a"]))).toBe(0);
     expect(exitCodeOf(withoutIgnored([finding("error", "a")], ["b"]))).toBe(1);
   });
+});
+
+test("an ignored ID that no finding has is reported, because it may be misspelled", () => {
+  expect(unmatchedIds([finding("error", "a")], ["a", "b"])).toEqual(["b"]);
 });
