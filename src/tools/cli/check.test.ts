@@ -186,6 +186,7 @@ describe("check rejects", () => {
     [["--to", "1.15"], /"1\.15" is not a release from 1\.16 to 1\.37/],
     [["--to", "1.36,x"], /"x" is not a release/],
     [["--from", "2.0"], /"2\.0" is not a release/],
+    [["--from", "1.36", "--to", "1.33"], /--to 1\.33 is older than --from 1\.36/],
     [["--fail-on", "never"], /Allowed choices are error, warning, info/],
     [["--runtime-config", "api/all=perhaps"], /--runtime-config is invalid/],
   ])("%s", async (flags, message) => {

@@ -55,6 +55,11 @@ export function checkCommand(): Command {
 function check(files: readonly string[], flags: CheckFlags): void {
   const { from, crds = [], ignore = [], failOn, output } = flags;
   const to = [...(flags.to ?? [NEWEST_KNOWN])].sort((left, right) => left - right);
+  if (from !== undefined && from > to[0]!)
+    throw new CommandFailure(
+      `--to ${releaseOfMinor(to[0]!)} is older than --from ${releaseOfMinor(from)}`,
+      EXIT_NO_RESULT,
+    );
   const runtimeConfig = runtimeConfigOf(flags.runtimeConfig ?? []);
   const manifestFiles = readManifestFiles(files);
   const read = readManifests(manifestFiles);
