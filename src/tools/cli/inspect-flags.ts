@@ -1,11 +1,11 @@
 /** The flags of `evenkeel inspect`, and the checks that need no file and no network. */
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
-import type { Severity } from "../upgrade/finding.ts";
 import { CommandFailure } from "./failure.ts";
+import { withFindingFlags, type FindingFlags } from "./finding-flags.ts";
 import { commaList } from "./flags.ts";
 
-export interface InspectFlags {
+export interface InspectFlags extends FindingFlags {
   readonly etcdSnapshot?: string;
   readonly etcdServers?: readonly string[];
   readonly etcdCafile?: string;
@@ -21,9 +21,6 @@ export interface InspectFlags {
   readonly to?: readonly ReleaseName[];
   readonly unreadable?: boolean;
   readonly details?: boolean;
-  readonly ignore?: readonly string[];
-  readonly failOn: Severity;
-  readonly output: "text" | "json";
   readonly html?: string;
 }
 
@@ -41,7 +38,7 @@ const SOURCES: readonly Source[] = ["etcdSnapshot", "etcdServers", "kubeconfig"]
 const FLAGS_OF_VALUES: readonly (keyof InspectFlags)[] = ["encryptionProviderConfig", "unreadable"];
 
 export function withInspectFlags(command: Command): Command {
-  return command
+  const own = command
     .option("--etcd-snapshot <file>", "etcd snapshot, also gzipped; member/snap/db of etcd; or the database of k3s")
     .option("--etcd-servers <urls>", "etcd URLs; read a live etcd", commaList)
     .option("--etcd-cafile <file>", "CA bundle that verifies etcd's certificate")
@@ -57,14 +54,8 @@ export function withInspectFlags(command: Command): Command {
     .option("--to <releases>", "target releases (default: the minor release after --from)", releases)
     .option("--unreadable", "list the values that cannot be read, with their keys")
     .option("--details", "show the reason and the fix of every finding")
-    .option("--ignore <ids>", "IDs of findings to leave out", commaList)
-    .addOption(
-      new Option("--fail-on <severity>", "lowest severity that leads to exit code 1")
-        .choices(["error", "warning", "info"])
-        .default("error"),
-    )
-    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .option("--html <file>", "also write the report as one HTML page");
+  return withFindingFlags(own);
 }
 
 /** Returns the one source that the flags name. */
